@@ -1,0 +1,117 @@
+/* err.c - filling the error struct and writing it as text. */
+#include "lrun/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A cut must not leave half a UTF-8 character at the end. */
+static void drop_partial_character(char *text, size_t n)
+{
+    size_t start = n;
+    while (start && n - start < 3 && ((unsigned char)text[start - 1] & 0xC0) == 0x80) start--;
+    if (!start) return;
+    unsigned char lead = (unsigned char)text[start - 1];
+    size_t want = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1;
+    if (want > n - start + 1) text[start - 1] = 0;
+}
+
+static void fill(char *field, size_t size, const char *fmt, va_list ap)
+{
+    int n = vsnprintf(field, size, fmt, ap);
+    if (n < 0) field[0] = 0;
+    else if ((size_t)n >= size) drop_partial_character(field, size - 1);
+}
+
+int lr_fail(lr_err *e, lr_status status, const char *fmt, ...)
+{
+    if (e->status != LR_OK) return -1;
+    e->status = status;
+    va_list ap;
+    va_start(ap, fmt);
+    fill(e->message, sizeof e->message, fmt, ap);
+    va_end(ap);
+    return -1;
+}
+
+int lr_hint(lr_err *e, const char *fmt, ...)
+{
+    if (e->hint[0]) return -1;
+    va_list ap;
+    va_start(ap, fmt);
+    fill(e->hint, sizeof e->hint, fmt, ap);
+    va_end(ap);
+    return -1;
+}
+
+int lr_step(lr_err *e, const char *fmt, ...)
+{
+    if (e->step[0]) return -1;
+    va_list ap;
+    va_start(ap, fmt);
+    fill(e->step, sizeof e->step, fmt, ap);
+    va_end(ap);
+    return -1;
+}
+
+void lr_err_clear(lr_err *e)
+{
+    memset(e, 0, sizeof *e);
+}
+
+typedef struct sink {
+    char *out;
+    size_t size, len;
+} sink;
+
+static void put(sink *s, char c)
+{
+    if (s->len + 1 < s->size) s->out[s->len] = c;
+    s->len++;
+}
+
+static void put_text(sink *s, const char *z)
+{
+    while (*z) put(s, *z++);
+}
+
+/* Messages of servers hold line breaks and tabs; a run of them is one space. */
+static void put_line(sink *s, const char *z)
+{
+    int pending = 0, any = 0;
+    for (; *z; z++) {
+        if (*z == '\n' || *z == '\r' || *z == '\t' || *z == '\v' || *z == '\f') {
+            pending = any;
+            continue;
+        }
+        if (pending && *z == ' ') continue;
+        if (pending) put(s, ' ');
+        pending = 0;
+        any = 1;
+        put(s, *z);
+    }
+}
+
+size_t lr_err_format(const lr_err *e, char *out, size_t size)
+{
+    sink s = { out, size, 0 };
+    if (e->where[0]) {
+        put_line(&s, e->where);
+        put_text(&s, ": ");
+    }
+    if (e->step[0]) {
+        put_line(&s, e->step);
+        put_text(&s, ": ");
+    }
+    put_line(&s, e->message);
+    if (e->hint[0]) {
+        put_text(&s, "\n  hint: ");
+        put_line(&s, e->hint);
+    }
+    if (size) {
+        size_t end = s.len < size ? s.len : size - 1;
+        out[end] = 0;
+        if (end < s.len) drop_partial_character(out, end);
+    }
+    return s.len;
+}

@@ -1,0 +1,229 @@
+/* SQL functions that SQLite lacks: times as instants, and what a column keeps.
+ *
+ *   lrun_us(value, mode, zone)      microseconds since 1970 UTC; NULL for NULL;
+ *                                   an error where the value is no time
+ *   lrun_try_us(value, zone)        the same for ISO text, else NULL
+ *   lrun_misplaced(value, mode, zone, start, start_open, stop, stop_closed)
+ *                                   1 where comparing the stored form with the
+ *                                   bounds puts the value on another side than
+ *                                   its instant, or it is no time at all
+ *   lrun_keeps(value, affinity)     1 where a column of that affinity keeps the
+ *                                   value exactly
+ *
+ * mode is 'iso', 'unix' (seconds) or 'unix_ms'.
+ */
+#include "base/calendar.h"
+#include "base/decimal.h"
+#include "driver/sqlite/internal.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* 10000-01-01 in seconds: a larger "second" is a millisecond by mistake. */
+#define SECONDS_LIMIT INT64_C(253402300800)
+/* 1973-03-03 in milliseconds: a smaller one is a second by mistake. */
+#define MILLIS_FLOOR INT64_C(100000000000)
+
+static const lr_zone *zone_arg(sqlite3_context *ctx, sqlite3_value *v, int at)
+{
+    const lr_zone *z = sqlite3_get_auxdata(ctx, at);
+    if (z != NULL) return z;
+    lr_err e = {0};
+    const char *name = (const char *)sqlite3_value_text(v);
+    if (lr_zone_get(name != NULL ? name : "UTC", &z, &e) != 0) return lr_zone_utc();
+    sqlite3_set_auxdata(ctx, at, (void *)z, NULL);
+    return z;
+}
+
+typedef struct instant {
+    int64_t us;
+    int32_t sub;
+} instant;
+
+/* 0, or -1 where the value is no time in this mode. */
+static int to_instant(sqlite3_value *v, const char *mode, const lr_zone *z, instant *out)
+{
+    out->sub = 0;
+    int class = sqlite3_value_type(v);
+    if (mode[0] == 'i') {
+        if (class != SQLITE_TEXT) return -1;
+        lr_time t;
+        const char *p = (const char *)sqlite3_value_text(v);
+        if (p == NULL || lr_time_parse(p, (size_t)sqlite3_value_bytes(v), z, &t) != 0) return -1;
+        out->us = t.us;
+        out->sub = t.sub;
+        return 0;
+    }
+    int millis = strcmp(mode, "unix_ms") == 0;
+    int64_t unit = millis ? 1000 : LR_US_PER_SECOND;
+    int64_t whole;
+    double fraction = 0;
+    if (class == SQLITE_INTEGER) {
+        whole = sqlite3_value_int64(v);
+    } else if (class == SQLITE_FLOAT) {
+        double d = sqlite3_value_double(v), down = floor(d);
+        if (!(fabs(d) < 1e15)) return -1;
+        whole = (int64_t)down;
+        fraction = d - down;
+    } else {
+        return -1;
+    }
+    int64_t size = whole < 0 ? -whole : whole;
+    if (whole == INT64_MIN) return -1;
+    if (!millis && size >= SECONDS_LIMIT) return -1;
+    if (millis && ((size != 0 && size < MILLIS_FLOOR) || size >= SECONDS_LIMIT * 1000)) return -1;
+    out->us = whole * unit + (int64_t)llround(fraction * (double)unit);
+    return 0;
+}
+
+static void describe_value(sqlite3_context *ctx, sqlite3_value *v, const char *what)
+{
+    char *text = sqlite3_mprintf("'%.60q' %s", (const char *)sqlite3_value_text(v), what);
+    sqlite3_result_error(ctx, text != NULL ? text : "out of memory", -1);
+    sqlite3_free(text);
+}
+
+static void fn_us(sqlite3_context *ctx, int n, sqlite3_value **v)
+{
+    (void)n;
+    if (sqlite3_value_type(v[0]) == SQLITE_NULL) return;
+    const char *mode = (const char *)sqlite3_value_text(v[1]);
+    instant t;
+    if (to_instant(v[0], mode, zone_arg(ctx, v[2], 2), &t) != 0)
+        describe_value(ctx, v[0], "is no time that lrun can read");
+    else
+        sqlite3_result_int64(ctx, t.us);
+}
+
+static void fn_try_us(sqlite3_context *ctx, int n, sqlite3_value **v)
+{
+    (void)n;
+    instant t;
+    if (to_instant(v[0], "iso", zone_arg(ctx, v[1], 1), &t) == 0) sqlite3_result_int64(ctx, t.us);
+}
+
+static int order(const instant *a, const instant *b)
+{
+    if (a->us != b->us) return a->us < b->us ? -1 : 1;
+    return (a->sub > b->sub) - (a->sub < b->sub);
+}
+
+static int bytes_order(sqlite3_value *a, sqlite3_value *b)
+{
+    const char *p = (const char *)sqlite3_value_text(a), *q = (const char *)sqlite3_value_text(b);
+    size_t n = (size_t)sqlite3_value_bytes(a), m = (size_t)sqlite3_value_bytes(b);
+    int c = memcmp(p, q, n < m ? n : m);
+    return c != 0 ? c : (n > m) - (n < m);
+}
+
+/* Is the value inside, seen by its instant and seen by its stored form? */
+static int sides_differ(sqlite3_value *v, const instant *t, sqlite3_value *bound, const instant *b,
+                        int lower, int inclusive)
+{
+    int by_time = order(t, b), by_form = bytes_order(v, bound);
+    int in_time = lower ? (inclusive ? by_time >= 0 : by_time > 0) : (inclusive ? by_time <= 0 : by_time < 0);
+    int in_form = lower ? (inclusive ? by_form >= 0 : by_form > 0) : (inclusive ? by_form <= 0 : by_form < 0);
+    return in_time != in_form;
+}
+
+static void fn_misplaced(sqlite3_context *ctx, int n, sqlite3_value **v)
+{
+    (void)n;
+    if (sqlite3_value_type(v[0]) == SQLITE_NULL) {
+        sqlite3_result_int(ctx, 0);
+        return;
+    }
+    const char *mode = (const char *)sqlite3_value_text(v[1]);
+    const lr_zone *z = zone_arg(ctx, v[2], 2);
+    instant t, b;
+    int wrong = to_instant(v[0], mode, z, &t) != 0;
+    /* Numbers compare as numbers: only text can be on the wrong side. */
+    if (!wrong && mode[0] == 'i') {
+        if (sqlite3_value_type(v[3]) != SQLITE_NULL && to_instant(v[3], mode, z, &b) == 0)
+            wrong = sides_differ(v[0], &t, v[3], &b, 1, !sqlite3_value_int(v[4]));
+        if (!wrong && sqlite3_value_type(v[5]) != SQLITE_NULL && to_instant(v[5], mode, z, &b) == 0)
+            wrong = sides_differ(v[0], &t, v[5], &b, 0, sqlite3_value_int(v[6]));
+    }
+    sqlite3_result_int(ctx, wrong);
+}
+
+/* A number written as lrun writes it: nothing is lost by reading it as one. */
+static int canonical_number(const char *p, size_t n)
+{
+    size_t i = 0;
+    if (i < n && p[i] == '-') i++;
+    size_t digits = i;
+    while (i < n && p[i] >= '0' && p[i] <= '9') i++;
+    if (i == digits || (p[digits] == '0' && i - digits > 1)) return 0;
+    if (i == n) return !(p[0] == '-' && p[1] == '0');
+    if (p[i++] != '.') return 0;
+    digits = i;
+    while (i < n && p[i] >= '0' && p[i] <= '9') i++;
+    return i == n && i > digits;
+}
+
+static int text_keeps(sqlite3_value *v, int to_real)
+{
+    const char *p = (const char *)sqlite3_value_text(v);
+    size_t n = (size_t)sqlite3_value_bytes(v);
+    if (p == NULL) return 1;
+    /* Text that is no number stays text in such a column. */
+    if (!lr_is_decimal(p, n)) return sqlite3_value_numeric_type(v) == SQLITE_TEXT;
+    if (!canonical_number(p, n)) return 0;
+    if (memchr(p, '.', n) == NULL && !to_real) {
+        char *end;
+        lr_buf b = {0};
+        lr_buf_add(&b, p, n);
+        long long whole = strtoll(b.data, &end, 10);
+        lr_buf back = {0};
+        lr_buf_printf(&back, "%lld", whole);
+        int same = strcmp(back.data, b.data) == 0;
+        lr_buf_free(&back);
+        lr_buf_free(&b);
+        return same;
+    }
+    return lr_decimal_survives_real(p, n);
+}
+
+static void fn_keeps(sqlite3_context *ctx, int n, sqlite3_value **v)
+{
+    (void)n;
+    const char *affinity = (const char *)sqlite3_value_text(v[1]);
+    int keeps = 1;
+    switch (sqlite3_value_type(v[0])) {
+    case SQLITE_INTEGER:
+        if (affinity[0] == 'R') {
+            int64_t i = sqlite3_value_int64(v[0]);
+            double d = (double)i;
+            keeps = d < 9.2e18 && d > -9.2e18 && (int64_t)d == i;
+        }
+        break;
+    case SQLITE_FLOAT:
+        if (affinity[0] == 'T') {
+            /* SQLite writes 15 digits into a text column. */
+            double d = sqlite3_value_double(v[0]);
+            char *text = sqlite3_mprintf("%!.15g", d);
+            keeps = text != NULL && strtod(text, NULL) == d;
+            sqlite3_free(text);
+        }
+        break;
+    case SQLITE_TEXT:
+        if (affinity[0] == 'I' || affinity[0] == 'N') keeps = text_keeps(v[0], 0);
+        else if (affinity[0] == 'R') keeps = text_keeps(v[0], 1);
+        break;
+    default:
+        break;
+    }
+    sqlite3_result_int(ctx, keeps);
+}
+
+int lr_sqlite_register_functions(sqlite3 *db)
+{
+    const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
+    if (sqlite3_create_function(db, "lrun_us", 3, flags, NULL, fn_us, NULL, NULL) != SQLITE_OK ||
+        sqlite3_create_function(db, "lrun_try_us", 2, flags, NULL, fn_try_us, NULL, NULL) != SQLITE_OK ||
+        sqlite3_create_function(db, "lrun_misplaced", 7, flags, NULL, fn_misplaced, NULL, NULL) != SQLITE_OK ||
+        sqlite3_create_function(db, "lrun_keeps", 2, flags, NULL, fn_keeps, NULL, NULL) != SQLITE_OK)
+        return -1;
+    return 0;
+}

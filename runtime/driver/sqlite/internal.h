@@ -1,0 +1,68 @@
+/* internal.h - what the files of the SQLite driver share. */
+#ifndef LRUN_DRIVER_SQLITE_INTERNAL_H
+#define LRUN_DRIVER_SQLITE_INTERNAL_H
+
+#include "base/mem.h"
+#include "lrun/driver.h"
+#include <sqlite3.h>
+
+#define LR_CACHED_STATEMENTS 64
+
+typedef struct lr_cached {
+    char *sql;
+    sqlite3_stmt *stmt;
+    unsigned used; /* age, for eviction */
+    int busy;
+} lr_cached;
+
+struct lr_conn {
+    sqlite3 *db;
+    char *path; /* absolute, or ":memory:" */
+    lr_open how;
+    int in_transaction;
+    int stopped; /* poll asked for a stop */
+    int64_t wait_from_us;
+    lr_cached cache[LR_CACHED_STATEMENTS];
+    unsigned clock;
+    lr_arena inspected;
+    lr_inspection inspection;
+    /* rows counted by the update hook */
+    char *count_table;
+    int64_t inserted, updated, touched;
+};
+
+/* Fill e from the connection's last error. Always returns -1. */
+int lr_sqlite_error(lr_conn *c, int rc, const char *sql, lr_err *e);
+
+/* A statement from the cache, and back into it. */
+int lr_sqlite_take(lr_conn *c, const char *sql, sqlite3_stmt **out, lr_err *e);
+void lr_sqlite_give(lr_conn *c, sqlite3_stmt *stmt);
+void lr_sqlite_cache_clear(lr_conn *c);
+
+int lr_sqlite_bind(lr_conn *c, sqlite3_stmt *stmt, const lr_value *params, int n,
+                   const char *sql, lr_err *e);
+
+/* The transaction may have been ended by the engine (disk full, OR ROLLBACK). */
+int lr_sqlite_still_open(lr_conn *c, lr_err *e);
+
+int lr_sqlite_register_functions(sqlite3 *db);
+int lr_sqlite_register_sums(sqlite3 *db);
+
+int lr_sqlite_exec(lr_conn *c, const char *sql, const lr_value *params, int n,
+                   int64_t *changed, lr_err *e);
+int lr_sqlite_query(lr_conn *c, const char *sql, const lr_value *params, int n,
+                    lr_cursor **out, lr_err *e);
+int lr_sqlite_next(lr_cursor *k, const lr_value **row, lr_err *e);
+const lr_column *lr_sqlite_columns(lr_cursor *k, int *n);
+void lr_sqlite_finish(lr_cursor *k);
+int lr_sqlite_sink(lr_conn *c, const char *insert, int ncolumns, lr_sink **out, lr_err *e);
+int lr_sqlite_put(lr_sink *s, const lr_value *row, lr_err *e);
+int lr_sqlite_end(lr_sink *s, int64_t *rows, lr_err *e);
+void lr_sqlite_abort(lr_sink *s);
+int lr_sqlite_inspect(lr_conn *c, const char *sql, const lr_inspection **out, lr_err *e);
+
+int lr_sqlite_probe(const char *url, lr_err *e);
+char *lr_sqlite_path(const char *url); /* malloc'd absolute path or ":memory:" */
+int lr_sqlite_check_file(const char *url, int write, int *exists, lr_err *e);
+
+#endif

@@ -1,0 +1,395 @@
+/* The SQLite driver: connections, transactions, and what reaches other files. */
+#include "driver/sqlite/sqlite.h"
+#include "driver/sqlite/internal.h"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+static int64_t now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static int ask_stop(lr_conn *c)
+{
+    if (c->how.poll != NULL && c->how.poll(c->how.arg)) c->stopped = 1;
+    return c->stopped;
+}
+
+static int on_progress(void *arg)
+{
+    return ask_stop(arg);
+}
+
+static int on_busy(void *arg, int tries)
+{
+    lr_conn *c = arg;
+    int64_t now = now_us();
+    if (tries == 0) c->wait_from_us = now;
+    if (ask_stop(c) || now - c->wait_from_us >= (int64_t)c->how.lock_timeout_ms * 1000) return 0;
+    struct timespec nap = {0, tries < 10 ? 1000000L : 20000000L};
+    nanosleep(&nap, NULL);
+    return 1;
+}
+
+static void on_update(void *arg, int op, const char *schema, const char *table, sqlite3_int64 id)
+{
+    lr_conn *c = arg;
+    (void)id;
+    c->touched++;
+    if (c->count_table == NULL || strcmp(schema, "main") != 0 || strcasecmp(table, c->count_table) != 0)
+        return;
+    if (op == SQLITE_INSERT) c->inserted++;
+    else if (op == SQLITE_UPDATE) c->updated++;
+}
+
+/* The SQLSTATE that PostgreSQL gives to the same violation. */
+static const char *constraint_state(int rc)
+{
+    switch (rc) {
+    case SQLITE_CONSTRAINT_UNIQUE:
+    case SQLITE_CONSTRAINT_PRIMARYKEY:
+    case SQLITE_CONSTRAINT_ROWID:
+        return "23505";
+    case SQLITE_CONSTRAINT_NOTNULL:
+        return "23502";
+    case SQLITE_CONSTRAINT_FOREIGNKEY:
+        return "23503";
+    case SQLITE_CONSTRAINT_CHECK:
+        return "23514";
+    default:
+        return "23000";
+    }
+}
+
+int lr_sqlite_error(lr_conn *c, int rc, const char *sql, lr_err *e)
+{
+    int primary = rc & 0xff;
+    const char *text = c->db != NULL ? sqlite3_errmsg(c->db) : sqlite3_errstr(rc);
+    if (primary == SQLITE_INTERRUPT && c->stopped && c->how.stopped != NULL) {
+        c->stopped = 0;
+        return c->how.stopped(c->how.arg, e);
+    }
+    lr_status status = LR_FAILED;
+    const char *hint = NULL;
+    switch (primary) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        if (c->stopped && c->how.stopped != NULL) {
+            c->stopped = 0;
+            return c->how.stopped(c->how.arg, e);
+        }
+        status = LR_BUSY;
+        text = "another process holds the lock on the file";
+        hint = "wait for it to end, or pass a longer --lock-timeout";
+        break;
+    case SQLITE_FULL:
+        text = "the disk is full";
+        hint = "free some space and run again; nothing of this run was kept";
+        break;
+    case SQLITE_IOERR:
+        hint = "the disk or its limits refused the write or read; nothing of this run was kept";
+        break;
+    case SQLITE_READONLY:
+        status = LR_UNREACHABLE;
+        hint = "give write permission on the file and its folder";
+        break;
+    case SQLITE_CANTOPEN:
+    case SQLITE_NOTADB:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+        status = primary == SQLITE_AUTH ? LR_FAILED : LR_UNREACHABLE;
+        break;
+    case SQLITE_CORRUPT:
+        hint = "check the file with PRAGMA integrity_check";
+        break;
+    default:
+        break;
+    }
+    int first = e->status == LR_OK;
+    if (first && primary == SQLITE_CONSTRAINT) strcpy(e->sqlstate, constraint_state(rc));
+    lr_fail(e, status, "%s (%s)", text, sqlite3_errstr(rc));
+    if (first) {
+        e->code = rc;
+        int offset = c->db != NULL ? sqlite3_error_offset(c->db) : -1;
+        e->position = offset >= 0 ? offset + 1 : 0;
+        if (sql != NULL) {
+            size_t n = strlen(sql);
+            if (n >= sizeof e->statement) n = sizeof e->statement - 1;
+            memcpy(e->statement, sql, n);
+            e->statement[n] = 0;
+        }
+        if (hint != NULL) lr_hint(e, "%s", hint);
+    }
+    return -1;
+}
+
+int lr_sqlite_still_open(lr_conn *c, lr_err *e)
+{
+    if (!c->in_transaction || !sqlite3_get_autocommit(c->db)) return 0;
+    c->in_transaction = 0;
+    return lr_fail(e, LR_FAILED, "the database ended the transaction; nothing of it was kept");
+}
+
+/* "file:" with the bytes that a URI gives a meaning escaped. */
+static char *uri_of(const char *path, const char *query)
+{
+    lr_buf b = {0};
+    if (strcmp(path, ":memory:") == 0) {
+        lr_buf_puts(&b, path);
+        return b.data;
+    }
+    lr_buf_puts(&b, "file://");
+    for (const char *p = path; *p != 0; p++) {
+        if (*p == '%' || *p == '?' || *p == '#') lr_buf_printf(&b, "%%%02X", (unsigned char)*p);
+        else lr_buf_putc(&b, *p);
+    }
+    lr_buf_puts(&b, query);
+    return b.data;
+}
+
+static void sqlite_close(lr_conn *c)
+{
+    if (c == NULL) return;
+    lr_sqlite_cache_clear(c);
+    lr_arena_free(&c->inspected);
+    sqlite3_close_v2(c->db);
+    free(c->count_table);
+    free(c->path);
+    free(c);
+}
+
+static int simple(lr_conn *c, const char *sql, lr_err *e)
+{
+    return lr_sqlite_exec(c, sql, NULL, 0, NULL, e);
+}
+
+static int is_wal(lr_conn *c, const char *schema, lr_err *e)
+{
+    lr_buf sql = {0};
+    lr_buf_printf(&sql, "PRAGMA \"%s\".journal_mode", schema);
+    sqlite3_stmt *stmt = NULL;
+    int rc = sqlite3_prepare_v2(c->db, sql.data, -1, &stmt, NULL);
+    if (rc == SQLITE_OK) rc = sqlite3_step(stmt);
+    int wal = 0;
+    if (rc == SQLITE_ROW)
+        wal = strcmp((const char *)sqlite3_column_text(stmt, 0), "wal") == 0;
+    else
+        lr_sqlite_error(c, rc, sql.data, e);
+    sqlite3_finalize(stmt);
+    lr_buf_free(&sql);
+    return rc == SQLITE_ROW ? wal : -1;
+}
+
+static int set_up(lr_conn *c, int fresh, lr_err *e)
+{
+    sqlite3_extended_result_codes(c->db, 1);
+    /* A misspelt quoted column must be an error, never a string. */
+    sqlite3_db_config(c->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
+    sqlite3_db_config(c->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_busy_handler(c->db, on_busy, c);
+    sqlite3_progress_handler(c->db, 4000, on_progress, c);
+    if (lr_sqlite_register_functions(c->db) != 0 || lr_sqlite_register_sums(c->db) != 0)
+        return lr_fail(e, LR_FAILED, "SQLite refused lrun's functions: %s", sqlite3_errmsg(c->db));
+    if (simple(c, "PRAGMA foreign_keys = ON", e) != 0) return -1;
+    if (simple(c, "PRAGMA cache_size = -8192", e) != 0) return -1;
+    if (!c->how.readonly && fresh && strcmp(c->path, ":memory:") != 0 &&
+        simple(c, "PRAGMA journal_mode = WAL", e) != 0)
+        return -1;
+    int wal = is_wal(c, "main", e);
+    if (wal < 0) return -1;
+    /* In WAL mode NORMAL cannot lose a part of a transaction, and saves a sync
+     * for each commit; in rollback mode only FULL promises that. */
+    if (wal && simple(c, "PRAGMA synchronous = NORMAL", e) != 0) return -1;
+    if (wal && simple(c, "PRAGMA wal_autocheckpoint = 16000", e) != 0) return -1;
+    return 0;
+}
+
+static int sqlite_open(const lr_open *how, lr_conn **out, lr_err *e)
+{
+    int exists;
+    *out = NULL;
+    if (lr_sqlite_check_file(how->url, !how->readonly, &exists, e) != 0) return -1;
+    char *path = lr_sqlite_path(how->url);
+    int memory = strcmp(path, ":memory:") == 0;
+    if (!exists && !memory && !how->create) {
+        free(path);
+        lr_fail(e, LR_UNREACHABLE, "%s: no such database", how->url);
+        return lr_hint(e, "correct the path, or make the database first");
+    }
+    lr_conn *c = lr_malloc(sizeof *c);
+    memset(c, 0, sizeof *c);
+    c->how = *how;
+    c->how.url = NULL; /* the caller's text may go before the connection does */
+    c->path = path;
+    char *uri = uri_of(path, how->readonly && !memory ? "?mode=ro" : "");
+    int flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    int rc = sqlite3_open_v2(uri, &c->db, flags, NULL);
+    free(uri);
+    int failed = rc != SQLITE_OK ? lr_sqlite_error(c, rc, NULL, e) : set_up(c, !exists, e);
+    if (failed == 0 && !how->readonly && sqlite3_db_readonly(c->db, "main") == 1) {
+        lr_fail(e, LR_UNREACHABLE, "is read-only");
+        failed = lr_hint(e, "give write permission on the file and its folder");
+    }
+    if (failed != 0) {
+        if (e->status == LR_FAILED) e->status = LR_UNREACHABLE;
+        if (e->step[0] == 0) lr_step(e, "opening %s", how->url);
+        sqlite_close(c);
+        return -1;
+    }
+    sqlite3_update_hook(c->db, on_update, c);
+    *out = c;
+    return 0;
+}
+
+/* A deferred BEGIN takes its snapshots one by one, each at the first read. */
+static int read_every_schema(lr_conn *c, lr_err *e)
+{
+    sqlite3_stmt *list = NULL;
+    int rc = sqlite3_prepare_v2(c->db, "PRAGMA database_list", -1, &list, NULL);
+    int failed = rc == SQLITE_OK ? 0 : lr_sqlite_error(c, rc, "PRAGMA database_list", e);
+    while (failed == 0 && sqlite3_step(list) == SQLITE_ROW) {
+        char *sql = sqlite3_mprintf("SELECT 1 FROM \"%w\".sqlite_schema LIMIT 1",
+                                    (const char *)sqlite3_column_text(list, 1));
+        if (sql == NULL) abort();
+        lr_cursor *k = NULL;
+        const lr_value *row;
+        if (lr_sqlite_query(c, sql, NULL, 0, &k, e) != 0 || lr_sqlite_next(k, &row, e) < 0) failed = -1;
+        lr_sqlite_finish(k);
+        sqlite3_free(sql);
+    }
+    sqlite3_finalize(list);
+    return failed;
+}
+
+static int sqlite_begin(lr_conn *c, int write, lr_err *e)
+{
+    c->stopped = 0;
+    if (simple(c, write ? "BEGIN IMMEDIATE" : "BEGIN", e) != 0) return -1;
+    c->in_transaction = 1;
+    if (write) {
+        /* A partition is deleted and filled again: foreign keys are right at
+         * the end of the transaction, not after each statement. */
+        return simple(c, "PRAGMA defer_foreign_keys = ON", e);
+    }
+    return read_every_schema(c, e);
+}
+
+static int sqlite_commit(lr_conn *c, lr_err *e)
+{
+    if (lr_sqlite_still_open(c, e) != 0) return -1;
+    if (simple(c, "COMMIT", e) != 0) return -1;
+    c->in_transaction = 0;
+    return 0;
+}
+
+static void sqlite_rollback(lr_conn *c)
+{
+    if (c == NULL) return;
+    c->in_transaction = 0;
+    c->stopped = 0;
+    if (sqlite3_get_autocommit(c->db)) return;
+    /* The stop that led here must not stop the rollback too. */
+    sqlite3_progress_handler(c->db, 0, NULL, NULL);
+    sqlite3_exec(c->db, "ROLLBACK", NULL, NULL, NULL);
+    sqlite3_progress_handler(c->db, 4000, on_progress, c);
+}
+
+static void sqlite_cancel(lr_conn *c)
+{
+    if (c != NULL) sqlite3_interrupt(c->db);
+}
+
+static int sqlite_reach(lr_conn *c, const lr_open *other, const char *schema, lr_err *e)
+{
+    if (strncmp(other->url, "sqlite:", 7) != 0) return 0;
+    int exists;
+    if (lr_sqlite_check_file(other->url, 0, &exists, e) != 0) return -1;
+    char *path = lr_sqlite_path(other->url);
+    int memory = strcmp(path, ":memory:") == 0;
+    if (!exists && !memory) {
+        free(path);
+        lr_fail(e, LR_UNREACHABLE, "%s: no such database", other->url);
+        return lr_hint(e, "correct the path, or make the database first");
+    }
+    char *uri = uri_of(path, memory ? "" : "?mode=ro");
+    lr_value args[2] = {lr_text(uri), lr_text(schema)};
+    int failed = lr_sqlite_exec(c, "ATTACH DATABASE ? AS ?", args, 2, NULL, e);
+    if (failed == 0) {
+        char *sql = sqlite3_mprintf("PRAGMA \"%w\".cache_size = -8192", schema);
+        failed = simple(c, sql, e);
+        sqlite3_free(sql);
+    }
+    if (failed == 0 && is_wal(c, schema, e) < 0) failed = -1; /* reads the file's head */
+    if (failed != 0) {
+        if (e->status == LR_FAILED) e->status = LR_UNREACHABLE;
+        lr_step(e, "opening %s", other->url);
+    }
+    free(uri);
+    free(path);
+    return failed == 0 ? 1 : -1;
+}
+
+static int sqlite_same(lr_conn *c, const char *url, lr_err *e)
+{
+    (void)e;
+    if (strncmp(url, "sqlite:", 7) != 0) return 0;
+    char *other = lr_sqlite_path(url);
+    struct stat a, b;
+    int same = strcmp(c->path, ":memory:") != 0 && stat(c->path, &a) == 0 && stat(other, &b) == 0 &&
+               a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+    free(other);
+    return same;
+}
+
+static int sqlite_count(lr_conn *c, const char *table, int64_t *inserted, int64_t *updated)
+{
+    if (inserted != NULL) *inserted = c->inserted;
+    if (updated != NULL) *updated = c->updated;
+    c->inserted = c->updated = 0;
+    free(c->count_table);
+    c->count_table = table != NULL ? lr_strdup(table) : NULL;
+    if (table == NULL) return 0;
+    /* The update hook does not see tables WITHOUT ROWID. */
+    char *sql = sqlite3_mprintf("SELECT rowid FROM main.\"%w\" LIMIT 0", table);
+    sqlite3_stmt *stmt = NULL;
+    int rc = sqlite3_prepare_v2(c->db, sql, -1, &stmt, NULL);
+    sqlite3_finalize(stmt);
+    sqlite3_free(sql);
+    return rc == SQLITE_OK ? 0 : 1;
+}
+
+static int64_t sqlite_progress(lr_conn *c)
+{
+    return c->touched;
+}
+
+const lr_driver lr_sqlite_driver = {
+    .size = sizeof(lr_driver),
+    .abi = LRUN_DRIVER_ABI,
+    .name = "sqlite",
+    .open = sqlite_open,
+    .close = sqlite_close,
+    .begin = sqlite_begin,
+    .commit = sqlite_commit,
+    .rollback = sqlite_rollback,
+    .cancel = sqlite_cancel,
+    .exec = lr_sqlite_exec,
+    .query = lr_sqlite_query,
+    .next = lr_sqlite_next,
+    .columns = lr_sqlite_columns,
+    .finish = lr_sqlite_finish,
+    .inspect = lr_sqlite_inspect,
+    .sink = lr_sqlite_sink,
+    .put = lr_sqlite_put,
+    .end = lr_sqlite_end,
+    .abort = lr_sqlite_abort,
+    .reach = sqlite_reach,
+    .same = sqlite_same,
+    .probe = lr_sqlite_probe,
+    .count = sqlite_count,
+    .progress = sqlite_progress,
+};

@@ -1,0 +1,268 @@
+/* Statements of the SQLite driver: a cache, binding, cursors and sinks. */
+#include "base/calendar.h"
+#include "driver/sqlite/internal.h"
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+int lr_sqlite_take(lr_conn *c, const char *sql, sqlite3_stmt **out, lr_err *e)
+{
+    *out = NULL;
+    int slot = -1;
+    for (int i = 0; i < LR_CACHED_STATEMENTS; i++) {
+        lr_cached *k = &c->cache[i];
+        if (k->busy) continue;
+        if (k->sql != NULL && strcmp(k->sql, sql) == 0) {
+            k->busy = 1;
+            k->used = ++c->clock;
+            *out = k->stmt;
+            return 0;
+        }
+        if (slot < 0 || k->used < c->cache[slot].used) slot = i;
+    }
+    sqlite3_stmt *stmt = NULL;
+    const char *tail = NULL;
+    int rc = sqlite3_prepare_v3(c->db, sql, -1, slot >= 0 ? SQLITE_PREPARE_PERSISTENT : 0, &stmt, &tail);
+    if (rc != SQLITE_OK) return lr_sqlite_error(c, rc, sql, e);
+    if (stmt == NULL) return lr_fail(e, LR_FAILED, "the statement is empty");
+    if (slot >= 0) {
+        lr_cached *k = &c->cache[slot];
+        sqlite3_finalize(k->stmt);
+        free(k->sql);
+        k->sql = lr_strdup(sql);
+        k->stmt = stmt;
+        k->busy = 1;
+        k->used = ++c->clock;
+    }
+    *out = stmt;
+    return 0;
+}
+
+void lr_sqlite_give(lr_conn *c, sqlite3_stmt *stmt)
+{
+    if (stmt == NULL) return;
+    sqlite3_reset(stmt);
+    sqlite3_clear_bindings(stmt);
+    for (int i = 0; i < LR_CACHED_STATEMENTS; i++) {
+        if (c->cache[i].stmt != stmt) continue;
+        c->cache[i].busy = 0;
+        return;
+    }
+    sqlite3_finalize(stmt);
+}
+
+void lr_sqlite_cache_clear(lr_conn *c)
+{
+    for (int i = 0; i < LR_CACHED_STATEMENTS; i++) {
+        sqlite3_finalize(c->cache[i].stmt);
+        free(c->cache[i].sql);
+    }
+    memset(c->cache, 0, sizeof c->cache);
+}
+
+static int bind_one(sqlite3_stmt *stmt, int at, const lr_value *v)
+{
+    char text[40];
+    switch (v->type) {
+    case LR_NULL:
+        return sqlite3_bind_null(stmt, at);
+    case LR_INT:
+    case LR_BOOL:
+        return sqlite3_bind_int64(stmt, at, v->i);
+    case LR_REAL:
+        return sqlite3_bind_double(stmt, at, v->r);
+    case LR_TEXT:
+    case LR_DECIMAL:
+        return sqlite3_bind_text64(stmt, at, v->s.p, v->s.n, SQLITE_TRANSIENT, SQLITE_UTF8);
+    case LR_BLOB:
+        if (v->s.n == 0) return sqlite3_bind_zeroblob(stmt, at, 0);
+        return sqlite3_bind_blob64(stmt, at, v->s.p, v->s.n, SQLITE_TRANSIENT);
+    case LR_DATE:
+        lr_format_date(lr_zone_utc(), v->i * LR_US_PER_DAY, text);
+        return sqlite3_bind_text(stmt, at, text, -1, SQLITE_TRANSIENT);
+    case LR_TIMESTAMP:
+        lr_format_instant(lr_zone_utc(), v->i, text);
+        return sqlite3_bind_text(stmt, at, text, -1, SQLITE_TRANSIENT);
+    case LR_TIMESTAMPTZ:
+        lr_format_instant(lr_zone_utc(), v->i, text);
+        strcat(text, "+00");
+        return sqlite3_bind_text(stmt, at, text, -1, SQLITE_TRANSIENT);
+    }
+    return SQLITE_MISUSE;
+}
+
+int lr_sqlite_bind(lr_conn *c, sqlite3_stmt *stmt, const lr_value *params, int n,
+                   const char *sql, lr_err *e)
+{
+    int want = sqlite3_bind_parameter_count(stmt);
+    if (want != n)
+        return lr_fail(e, LR_FAILED, "the statement has %d parameters, %d values were given", want, n);
+    for (int i = 0; i < n; i++) {
+        int rc = bind_one(stmt, i + 1, &params[i]);
+        if (rc != SQLITE_OK) return lr_sqlite_error(c, rc, sql, e);
+    }
+    return 0;
+}
+
+int lr_sqlite_exec(lr_conn *c, const char *sql, const lr_value *params, int n,
+                   int64_t *changed, lr_err *e)
+{
+    if (lr_sqlite_still_open(c, e) != 0) return -1;
+    sqlite3_stmt *stmt;
+    if (lr_sqlite_take(c, sql, &stmt, e) != 0) return -1;
+    int failed = lr_sqlite_bind(c, stmt, params, n, sql, e);
+    c->touched = 0;
+    if (failed == 0) {
+        int rc;
+        while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {}
+        if (rc != SQLITE_DONE) failed = lr_sqlite_error(c, rc, sql, e);
+        else if (changed != NULL) *changed = sqlite3_changes64(c->db);
+    }
+    lr_sqlite_give(c, stmt);
+    return failed;
+}
+
+struct lr_cursor {
+    lr_conn *conn;
+    sqlite3_stmt *stmt;
+    int n;
+    lr_column *columns;
+    lr_value *row;
+    char *sql;
+};
+
+int lr_sqlite_query(lr_conn *c, const char *sql, const lr_value *params, int n,
+                    lr_cursor **out, lr_err *e)
+{
+    *out = NULL;
+    if (lr_sqlite_still_open(c, e) != 0) return -1;
+    sqlite3_stmt *stmt;
+    if (lr_sqlite_take(c, sql, &stmt, e) != 0) return -1;
+    if (lr_sqlite_bind(c, stmt, params, n, sql, e) != 0) {
+        lr_sqlite_give(c, stmt);
+        return -1;
+    }
+    lr_cursor *k = lr_malloc(sizeof *k);
+    k->conn = c;
+    k->stmt = stmt;
+    k->n = sqlite3_column_count(stmt);
+    k->columns = lr_malloc((size_t)(k->n + 1) * sizeof *k->columns);
+    k->row = lr_malloc((size_t)(k->n + 1) * sizeof *k->row);
+    k->sql = lr_strdup(sql);
+    for (int i = 0; i < k->n; i++) {
+        k->columns[i].name = sqlite3_column_name(stmt, i);
+        k->columns[i].decl = sqlite3_column_decltype(stmt, i);
+        k->columns[i].table = sqlite3_column_table_name(stmt, i);
+        k->columns[i].origin = sqlite3_column_origin_name(stmt, i);
+    }
+    *out = k;
+    return 0;
+}
+
+const lr_column *lr_sqlite_columns(lr_cursor *k, int *n)
+{
+    *n = k->n;
+    return k->columns;
+}
+
+int lr_sqlite_next(lr_cursor *k, const lr_value **row, lr_err *e)
+{
+    int rc = sqlite3_step(k->stmt);
+    if (rc == SQLITE_DONE) return 0;
+    if (rc != SQLITE_ROW) return lr_sqlite_error(k->conn, rc, k->sql, e);
+    for (int i = 0; i < k->n; i++) {
+        lr_value *v = &k->row[i];
+        switch (sqlite3_column_type(k->stmt, i)) {
+        case SQLITE_INTEGER:
+            *v = lr_int(sqlite3_column_int64(k->stmt, i));
+            break;
+        case SQLITE_FLOAT:
+            *v = lr_real(sqlite3_column_double(k->stmt, i));
+            break;
+        case SQLITE_TEXT: {
+            const char *p = (const char *)sqlite3_column_text(k->stmt, i);
+            if (p == NULL) return lr_sqlite_error(k->conn, SQLITE_NOMEM, k->sql, e);
+            *v = lr_textn(p, (size_t)sqlite3_column_bytes(k->stmt, i));
+            break;
+        }
+        case SQLITE_BLOB: {
+            const char *p = sqlite3_column_blob(k->stmt, i);
+            *v = lr_blobn(p != NULL ? p : "", (size_t)sqlite3_column_bytes(k->stmt, i));
+            break;
+        }
+        default:
+            *v = lr_null();
+        }
+    }
+    *row = k->row;
+    return 1;
+}
+
+void lr_sqlite_finish(lr_cursor *k)
+{
+    if (k == NULL) return;
+    lr_sqlite_give(k->conn, k->stmt);
+    free(k->columns);
+    free(k->row);
+    free(k->sql);
+    free(k);
+}
+
+struct lr_sink {
+    lr_conn *conn;
+    sqlite3_stmt *stmt;
+    char *sql;
+    int n;
+    int64_t rows;
+};
+
+int lr_sqlite_sink(lr_conn *c, const char *insert, int ncolumns, lr_sink **out, lr_err *e)
+{
+    *out = NULL;
+    if (lr_sqlite_still_open(c, e) != 0) return -1;
+    sqlite3_stmt *stmt;
+    if (lr_sqlite_take(c, insert, &stmt, e) != 0) return -1;
+    lr_sink *s = lr_malloc(sizeof *s);
+    s->conn = c;
+    s->stmt = stmt;
+    s->sql = lr_strdup(insert);
+    s->n = ncolumns;
+    s->rows = 0;
+    *out = s;
+    return 0;
+}
+
+int lr_sqlite_put(lr_sink *s, const lr_value *row, lr_err *e)
+{
+    for (int i = 0; i < s->n; i++) {
+        const lr_value *v = &row[i];
+        int rc;
+        /* The row lives until the step below, so no copy is needed. */
+        if (v->type == LR_TEXT || v->type == LR_DECIMAL)
+            rc = sqlite3_bind_text64(s->stmt, i + 1, v->s.p, v->s.n, SQLITE_STATIC, SQLITE_UTF8);
+        else
+            rc = bind_one(s->stmt, i + 1, v);
+        if (rc != SQLITE_OK) return lr_sqlite_error(s->conn, rc, s->sql, e);
+    }
+    int rc = sqlite3_step(s->stmt);
+    if (rc != SQLITE_DONE) return lr_sqlite_error(s->conn, rc, s->sql, e);
+    sqlite3_reset(s->stmt);
+    s->rows++;
+    return 0;
+}
+
+int lr_sqlite_end(lr_sink *s, int64_t *rows, lr_err *e)
+{
+    if (rows != NULL) *rows = s->rows;
+    int failed = lr_sqlite_still_open(s->conn, e);
+    lr_sqlite_abort(s);
+    return failed;
+}
+
+void lr_sqlite_abort(lr_sink *s)
+{
+    if (s == NULL) return;
+    lr_sqlite_give(s->conn, s->stmt);
+    free(s->sql);
+    free(s);
+}

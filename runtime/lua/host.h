@@ -1,0 +1,35 @@
+/* host.h - the state in which the commands of stdlib/ run, and what they can
+ * reach: `core`, a table of functions over the run engine. */
+#ifndef LRUN_LUA_HOST_H
+#define LRUN_LUA_HOST_H
+
+#include "lua/vm.h"
+
+/* What the command line gives: pushes one table. Runs under a protected call. */
+typedef struct lr_command_line {
+    void (*push)(lua_State *L, void *arg);
+    void *arg;
+    int json;  /* stdout carries JSON lines only */
+} lr_command_line;
+
+/* Run stdlib/main.lua; returns the exit status. */
+int lr_host_main(const lr_command_line *cl);
+
+/* Parts of core, each adds its functions to the table on top of the stack. */
+void lr_open_core_run(lua_State *L);
+void lr_open_core_connection(lua_State *L);
+void lr_open_core_prompt(lua_State *L);
+void lr_open_core_terminal(lua_State *L);
+
+/* Shared by them: a configuration out of the table at index at. Strings live
+ * in the arena. on_event is the host's function, kept in the registry. */
+struct lr_execution_config;
+struct lr_reporter {
+    lua_State *L;
+    int function;
+    lr_run *run;
+};
+void lr_read_config(lua_State *L, int at, lr_arena *a, struct lr_execution_config *cfg, struct lr_reporter *r);
+void lr_push_error(lua_State *L, const lr_err *e); /* { status, message, hint, where, text } */
+
+#endif

@@ -1,0 +1,56 @@
+/* job.h - running a job file: learn its name, check dates, open databases, run
+ * it in a state of its own inside one transaction, commit or roll back. */
+#ifndef LRUN_LUA_JOB_H
+#define LRUN_LUA_JOB_H
+
+#include "lua/box.h"
+
+typedef struct lr_param {
+    const char *name, *value;
+} lr_param;
+
+typedef struct lr_execution_config {
+    const char *path;          /* the job file; NULL at a prompt without one */
+    const char *logical_date;  /* text, or NULL */
+    const char *run_start;     /* text, or NULL: the clock */
+    int allow_open;            /* a logical date whose window has not ended */
+    const lr_param *params;    /* sorted by name */
+    int nparams;
+    lr_mode mode;
+    int verbose;
+    size_t max_memory;
+    int64_t backfill_id;
+    lr_session_config session;
+    void (*report)(void *arg, const lr_event *ev);
+    void *report_arg;
+} lr_execution_config;
+
+typedef struct lr_execution {
+    lr_arena arena;
+    lr_job job;
+    lr_session session;
+    lr_run run;
+    lr_vm *vm;
+    char *text;               /* the file's bytes */
+    size_t size;
+    int declared;             /* the file begins with job { ... } */
+    const lr_execution_config *config;
+    int committed;
+    int64_t run_id;           /* kept when the run has been freed */
+    lr_counts counts;
+    int checks, differs, attempts;
+} lr_execution;
+
+/* Zeroed before. Free it whatever happened. */
+void lr_execution_free(lr_execution *x);
+
+/* Read the file and learn name, grain and zone; nothing is opened. */
+int lr_execution_describe(lr_execution *x, const lr_execution_config *cfg, lr_err *e);
+
+/* describe, dates, connections, the run. e->status tells how it ended. */
+int lr_execution_run(lr_execution *x, const lr_execution_config *cfg, lr_err *e);
+
+/* For the prompt: everything but the job's chunk. */
+int lr_execution_open(lr_execution *x, const lr_execution_config *cfg, lr_err *e);
+
+#endif

@@ -1,0 +1,206 @@
+/* The Lua state: allocator with a cap, hooks for limits, errors. */
+#include "lua/vm.h"
+#include "run/stop.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct lr_stdlib_file {
+    const char *name;
+    const char *data;
+    size_t size;
+};
+extern const struct lr_stdlib_file lr_stdlib[];
+extern const size_t lr_stdlib_count;
+
+/* LRUN_TEST_LUA_ALLOC=n makes the n-th growing allocation fail, over all
+ * states, so that a test can fail each of them in turn. */
+static long fail_countdown(void)
+{
+    const char *text = getenv("LRUN_TEST_LUA_ALLOC");
+    return text != NULL ? atol(text) : 0;
+}
+
+static void *allocate(void *ud, void *ptr, size_t osize, size_t nsize)
+{
+    static int known;
+    static long left;
+    lr_vm *vm = ud;
+    size_t before = ptr != NULL ? osize : 0;
+    if (nsize == 0) {
+        free(ptr);
+        vm->used -= before;
+        return NULL;
+    }
+    if (!known) {
+        known = 1;
+        left = fail_countdown();
+    }
+    if (nsize > before) {
+        if (left > 0 && --left == 0) return NULL;
+        if (vm->limit != 0 && vm->used + (nsize - before) > vm->limit) {
+            vm->over = 1;
+            return NULL;
+        }
+    }
+    void *p = realloc(ptr, nsize);
+    if (p != NULL) vm->used += nsize - before;
+    return p;
+}
+
+static void on_count(lua_State *L, lua_Debug *ar)
+{
+    (void)ar;
+    if (lr_stop_poll(NULL)) luaL_error(L, "stopped");
+}
+
+lr_vm *lr_vm_new(size_t limit)
+{
+    lr_vm *vm = lr_malloc(sizeof *vm);
+    memset(vm, 0, sizeof *vm);
+    vm->limit = limit;
+    vm->L = lua_newstate(allocate, vm);
+    if (vm->L == NULL) {
+        free(vm);
+        return NULL;
+    }
+    *(lr_vm **)lua_getextraspace(vm->L) = vm;
+    lua_sethook(vm->L, on_count, LUA_MASKCOUNT, 10000);
+    return vm;
+}
+
+void lr_vm_free(lr_vm *vm)
+{
+    if (vm == NULL) return;
+    lua_close(vm->L);
+    free(vm);
+}
+
+lr_vm *lr_vm_of(lua_State *L)
+{
+    return *(lr_vm **)lua_getextraspace(L);
+}
+
+const char *lr_where(lua_State *L, char *buf, size_t size)
+{
+    lua_Debug ar;
+    buf[0] = 0;
+    for (int level = 1; level < 20 && lua_getstack(L, level, &ar); level++) {
+        lua_getinfo(L, "Sl", &ar);
+        if (ar.currentline <= 0 || ar.source[0] != '@' || strncmp(ar.source, "@@lrun/", 7) == 0) continue;
+        snprintf(buf, size, "%s:%d", ar.source + 1, ar.currentline);
+        return buf;
+    }
+    return buf;
+}
+
+int lr_raise(lua_State *L, lr_err *e)
+{
+    lr_vm *vm = lr_vm_of(L);
+    char text[1600];
+    if (e->where[0] == 0) lr_where(L, e->where, sizeof e->where);
+    vm->raised = *e;
+    if (vm->run != NULL) lr_doom(vm->run, e);
+    lr_err_format(e, text, sizeof text);
+    lua_pushstring(L, text);
+    return lua_error(L);
+}
+
+/* A Lua error's text as an error: "file:line: message" gives where apart. */
+static void from_text(lr_vm *vm, const char *text, lr_err *e)
+{
+    lr_fail(e, LR_FAILED, "%s", text);
+    const char *p = text;
+    while ((p = strchr(p, ':')) != NULL) {
+        size_t digits = strspn(p + 1, "0123456789");
+        if (digits > 0 && p[digits + 1] == ':' && p[digits + 2] == ' ') {
+            size_t n = (size_t)(p - text) + digits + 1;
+            if (n >= sizeof e->where) return;
+            memcpy(e->where, text, n);
+            e->where[n] = 0;
+            snprintf(e->message, sizeof e->message, "%s", text + n + 2);
+            return;
+        }
+        p++;
+    }
+    if (vm->job != NULL) snprintf(e->where, sizeof e->where, "%s", vm->job->path);
+}
+
+static void take_error(lr_vm *vm, int status, lr_err *e)
+{
+    lua_State *L = vm->L;
+    if (lr_stop_poll(NULL)) {
+        lr_stop_reason(NULL, e);
+    } else if (vm->run != NULL && vm->run->doomed) {
+        *e = vm->run->first;
+    } else if (status == LUA_ERRMEM) {
+        lr_fail(e, LR_FAILED, vm->over ? "the job used more memory than --max-memory allows" : "not enough memory");
+        if (vm->over) lr_hint(e, "raise --max-memory, or keep fewer rows in Lua: map and rows() stream");
+        if (vm->job != NULL) snprintf(e->where, sizeof e->where, "%s", vm->job->path);
+    } else if (lua_type(L, -1) == LUA_TSTRING) {
+        from_text(vm, lua_tostring(L, -1), e);
+    } else {
+        lr_fail(e, LR_FAILED, "the job raised an error that is a %s", luaL_typename(L, -1));
+        if (vm->job != NULL) snprintf(e->where, sizeof e->where, "%s", vm->job->path);
+    }
+    lua_pop(L, 1);
+}
+
+/* An error object that knows its text is shown by it. */
+static int on_error(lua_State *L)
+{
+    if (lua_type(L, 1) != LUA_TSTRING && luaL_callmeta(L, 1, "__tostring") && lua_type(L, -1) == LUA_TSTRING) return 1;
+    lua_settop(L, 1);
+    return 1;
+}
+
+int lr_vm_call(lr_vm *vm, int nargs, int nresults, lr_err *e)
+{
+    int at = lua_gettop(vm->L) - nargs;
+    lua_pushcfunction(vm->L, on_error);
+    lua_insert(vm->L, at);
+    int status = lua_pcall(vm->L, nargs, nresults, at);
+    lua_remove(vm->L, at);
+    if (status == LUA_OK) return 0;
+    take_error(vm, status, e);
+    return -1;
+}
+
+int lr_vm_protected(lr_vm *vm, lua_CFunction fn, void *arg, lr_err *e)
+{
+    lua_pushcfunction(vm->L, fn);
+    lua_pushlightuserdata(vm->L, arg);
+    return lr_vm_call(vm, 1, 0, e);
+}
+
+static int load_file(lua_State *L, const char *folder, const char *name)
+{
+    lua_pushfstring(L, "%s/%s", folder, name);
+    int rc = luaL_loadfile(L, lua_tostring(L, -1));
+    lua_remove(L, -2);
+    return rc;
+}
+
+int lr_stdlib_load(lua_State *L, const char *name)
+{
+    const char *folder = getenv("LRUN_STDLIB");
+    if (folder != NULL && folder[0] != 0) {
+        int rc = load_file(L, folder, name);
+        if (rc != LUA_ERRFILE) return rc;
+        lua_pop(L, 1);
+    }
+    size_t low = 0, high = lr_stdlib_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        int c = strcmp(name, lr_stdlib[middle].name);
+        if (c == 0) {
+            char chunk[128];
+            snprintf(chunk, sizeof chunk, "@@lrun/%s", name);
+            return luaL_loadbufferx(L, lr_stdlib[middle].data, lr_stdlib[middle].size, chunk, "t");
+        }
+        if (c < 0) high = middle;
+        else low = middle + 1;
+    }
+    lua_pushfstring(L, "lrun has no part \"%s\"", name);
+    return LUA_ERRFILE;
+}

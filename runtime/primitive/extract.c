@@ -1,0 +1,345 @@
+/* extract: rows of a source, described. Its checks and its SQL. */
+#include "primitive/extract.h"
+#include <string.h>
+
+static const lr_option options[] = {
+    {"from", LR_ARG_STRING, 0, NULL, "table or view, \"orders\" or \"schema.orders\"; or pass sql"},
+    {"sql", LR_ARG_STRING, 0, NULL, "a SELECT; :start and :stop are bound to the window, :name to params"},
+    {"columns", LR_ARG_LIST | LR_ARG_MAP, 0, "all", "a list of columns, or { target_name = \"column or SQL\" }"},
+    {"where", LR_ARG_STRING | LR_ARG_MAP, 0, NULL, "{ status = \"paid\" }, { status = { \"a\", \"b\" } }, or SQL with :name from params"},
+    {"params", LR_ARG_MAP, 0, NULL, "values for :name in sql and where"},
+    {"by", LR_ARG_STRING, 0, NULL, "the time column"},
+    {"window", LR_ARG_WINDOW, 0, NULL, "the window on it, window() or window { since = watermark() }"},
+    {"nulls", LR_ARG_STRING, 0, "error", "rows whose time is NULL: \"error\", \"include\" or \"skip\" (counted)"},
+    {"time", LR_ARG_STRING, 0, "iso", "form of the time column: \"iso\", \"unix\" (seconds), \"unix_ms\""},
+    {"connection", LR_ARG_STRING, 0, "source", "the connection's name"},
+};
+
+static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e);
+
+const lr_primitive lr_primitive_extract = {
+    .name = "extract",
+    .summary = "describe rows of a source; nothing is read until something uses them",
+    .options = options,
+    .noptions = sizeof options / sizeof options[0],
+    .returns = "rows, with :map(fn, new_columns), :filter(fn), :rows() and :count()",
+    .refuses = "NULL in the time column (unless nulls says otherwise); times that the bounds cannot tell apart "
+               "(the first is named); a window with a time of day on a column of dates",
+    .example = "extract { from = \"orders\", by = \"order_date\", window = window() }",
+    .call = call,
+};
+
+/* ---- SQL ---- */
+
+static void null_policy(const lr_rowset *rs, lr_sql *q)
+{
+    lr_sql by = lr_sql_column(q->arena, NULL, rs->by);
+    lr_sqlf(q, " AND (");
+    rs->place->dialect->within(q, &by, &rs->bounds);
+    if (rs->nulls == LR_NULLS_INCLUDE) lr_sqlf(q, " OR %Q IS NULL", &by);
+    lr_sqlf(q, ")");
+    if (rs->nulls == LR_NULLS_SKIP) lr_sqlf(q, " AND %Q IS NOT NULL", &by);
+}
+
+/* How the user's SQL finds :start, :stop and its parameters. */
+typedef struct names {
+    const lr_bounds *bounds;
+    const lr_arg *params;
+    lr_arena *arena;
+    int used_window;
+} names;
+
+static const lr_value *lookup(void *arg, const char *name)
+{
+    names *n = arg;
+    int start = strcmp(name, "start") == 0, stop = strcmp(name, "stop") == 0;
+    if (n->bounds != NULL && (start || stop)) {
+        const lr_edge *edge = start ? &n->bounds->start : &n->bounds->stop;
+        lr_value *v = lr_alloc(n->arena, sizeof *v);
+        n->used_window = 1;
+        /* An open edge is before or after everything. */
+        *v = edge->set ? edge->value
+             : n->bounds->mode != LR_ISO ? lr_int(start ? INT64_MIN : INT64_MAX)
+                                         : lr_text(start ? "0000-00-00" : "9999-12-31 23:59:59.999999");
+        return v;
+    }
+    return lr_params_find(n->params, name);
+}
+
+int lr_extract_sql(lr_run *run, lr_rowset *rs, lr_sql *q, lr_err *e)
+{
+    (void)run;
+    (void)e;
+    lr_sqlf(q, "%Q", &rs->select);
+    if (rs->is_sql) return 0;
+    lr_sqlf(q, "%Q", &rs->from);
+    if (rs->window != NULL) null_policy(rs, q);
+    return 0;
+}
+
+/* ---- checks before use ---- */
+
+static int check_nulls(lr_run *run, lr_rowset *rs, lr_err *e)
+{
+    int at = lr_field_find(rs->place->dialect, &rs->relation, rs->by);
+    lr_value n;
+    if (rs->relation.fields[at].not_null || rs->nulls == LR_NULLS_INCLUDE) return 0;
+    lr_sql q = lr_sql_new(&run->arena);
+    lr_sqlf(&q, "SELECT count(*)%Q AND %I IS NULL", &rs->from, rs->by);
+    if (lr_query_value(run, rs->place, &q, &run->arena, &n, NULL, e) != 0) return -1;
+    if (n.i == 0) return 0;
+    if (rs->nulls == LR_NULLS_SKIP) {
+        rs->skipped = n.i;
+        run->counts.skipped += n.i;
+        lr_note(run, "%s: %lld rows with NULL in %s are skipped", rs->title, (long long)n.i, rs->by);
+        return 0;
+    }
+    lr_fail(e, LR_FAILED, "%lld row%s of %s %s NULL in %s, which no window can hold", (long long)n.i, n.i == 1 ? "" : "s",
+            rs->title, n.i == 1 ? "has" : "have", rs->by);
+    return lr_hint(e, "pass nulls = \"include\" or nulls = \"skip\", or fix the source");
+}
+
+int lr_check_times(lr_run *run, const lr_place *place, const char *table, const char *column, const lr_sql *from,
+                   const lr_sql *expr, const lr_bounds *bounds, lr_err *e)
+{
+    lr_sql q = lr_sql_new(&run->arena);
+    lr_cursor *k;
+    const lr_value *row;
+    if (!place->dialect->misplaced(&q, from, expr, bounds)) return 0;
+    if (lr_query(run, place, &q, &k, e) != 0) return -1;
+    int got = place->driver->next(k, &row, e);
+    if (got == 1) {
+        const char *class = lr_value_text(&run->arena, &row[0]), *value = lr_value_text(&run->arena, &row[1]);
+        if (bounds->mode == LR_ISO)
+            lr_fail(e, LR_FAILED, "%s.%s: the %s value '%s' cannot be placed by this window: it is no ISO date or time, or "
+                    "its form sorts on the wrong side of a bound", table, column, class, value);
+        else
+            lr_fail(e, LR_FAILED, "%s.%s: the %s value '%s' is no time in the declared form", table, column, class, value);
+        lr_hint(e, "%s", bounds->mode == LR_ISO && strcmp(class, "integer") == 0
+                             ? "declare the form with time = \"unix\" or time = \"unix_ms\", or fix the source"
+                             : "bring the column to one form, or convert it with sql = [[...]]");
+    }
+    place->driver->finish(k);
+    return got == 0 ? 0 : -1;
+}
+
+static int record_window(lr_run *run, lr_rowset *rs, lr_err *e)
+{
+    lr_event ev = {.name = "window"};
+    lr_event_text(&ev, "source_table", rs->title);
+    lr_event_text(&ev, "column_name", rs->by != NULL ? rs->by : "");
+    lr_event_text(&ev, "window_start", lr_edge_text(run, &rs->window->start));
+    lr_event_text(&ev, "window_stop", lr_edge_text(run, &rs->window->stop));
+    lr_event_text(&ev, "text", lr_window_text(run, rs->window));
+    lr_report(run, &ev);
+    if (run->mode != LR_MODE_RUN) return 0;
+    return lr_ledger_add_window(run, rs->title, rs->by != NULL ? rs->by : "", ev.values[2].type == LR_NULL ? NULL : ev.values[2].s.p,
+                                ev.values[3].type == LR_NULL ? NULL : ev.values[3].s.p, e);
+}
+
+int lr_extract_prepare(lr_run *run, lr_rowset *rs, lr_err *e)
+{
+    if (rs->prepared) return 0;
+    int failed = 0;
+    if (rs->window != NULL && !rs->is_sql) {
+        lr_sql by = lr_sql_column(&run->arena, NULL, rs->by);
+        int at = lr_field_find(rs->place->dialect, &rs->relation, rs->by);
+        lr_time_column c = {.place = rs->place, .table = rs->title, .column = rs->by,
+                            .decl = rs->relation.fields[at].decl, .expr = by, .from = rs->from, .mode = rs->time};
+        failed = check_nulls(run, rs, e);
+        if (failed == 0) failed = lr_window_bounds(run, rs->window, &c, &rs->bounds, e);
+        if (failed == 0) {
+            rs->time = rs->bounds.mode;
+            failed = lr_check_times(run, rs->place, rs->title, rs->by, &rs->from, &by, &rs->bounds, e);
+        }
+    }
+    if (failed == 0 && rs->window != NULL) failed = record_window(run, rs, e);
+    if (failed != 0) return lr_step(e, "extract from %s (%s)", rs->title, rs->where);
+    rs->prepared = 1;
+    return 0;
+}
+
+/* ---- making one ---- */
+
+static int no_such_column(lr_run *run, const lr_rowset *rs, const char *name, const char *option, lr_err *e)
+{
+    lr_buf known = {0};
+    for (int i = 0; i < rs->relation.nfields; i++)
+        lr_buf_printf(&known, "%s%s", i > 0 ? ", " : "", rs->relation.fields[i].name);
+    (void)run;
+    lr_fail(e, LR_FAILED, "extract: %s has no column \"%s\" (%s)", rs->title, name, option);
+    lr_hint(e, "it has: %s", known.data);
+    lr_buf_free(&known);
+    return -1;
+}
+
+static void add_field(lr_run *run, lr_rowset *rs, const char *name, const char *text)
+{
+    int at = lr_field_find(rs->place->dialect, &rs->relation, text);
+    lr_sqlf(&rs->select, rs->n == 0 ? "SELECT " : ", ");
+    rs->origins[rs->n] = NULL;
+    rs->fields[rs->n].name = lr_dup(&run->arena, name);
+    rs->fields[rs->n].decl = "";
+    if (at >= 0) {
+        const lr_field *f = &rs->relation.fields[at];
+        rs->origins[rs->n] = f->name;
+        rs->fields[rs->n].decl = f->decl;
+        rs->fields[rs->n].not_null = f->not_null;
+        lr_sqlf(&rs->select, "%I", f->name);
+        if (strcmp(name, f->name) != 0) lr_sqlf(&rs->select, " AS %I", name);
+        if (rs->by != NULL && rs->time_name == NULL && lr_name_equal(rs->place->dialect, f->name, rs->by))
+            rs->time_name = rs->fields[rs->n].name;
+    } else {
+        lr_sqlf(&rs->select, "(%s) AS %I", text, name);
+    }
+    rs->n++;
+}
+
+static int read_columns(lr_run *run, lr_rowset *rs, const lr_arg *columns, lr_err *e)
+{
+    int n = columns->type == LR_ARG_NONE ? rs->relation.nfields : columns->n;
+    rs->fields = lr_alloc(&run->arena, (size_t)(n + 1) * sizeof *rs->fields);
+    rs->origins = lr_alloc(&run->arena, (size_t)(n + 1) * sizeof *rs->origins);
+    rs->select = lr_sql_new(&run->arena);
+    for (int i = 0; i < n; i++) {
+        if (columns->type == LR_ARG_NONE) {
+            const char *name = rs->relation.fields[i].name;
+            add_field(run, rs, name, name);
+            continue;
+        }
+        const lr_arg *item = &columns->items[i];
+        if (item->type != LR_ARG_STRING) return lr_fail(e, LR_FAILED, "extract: columns holds something that is no string");
+        const char *text = lr_dup(&run->arena, item->value.s.p);
+        const char *name = columns->type == LR_ARG_MAP ? columns->names[i] : NULL;
+        int at = lr_field_find(rs->place->dialect, &rs->relation, text);
+        if (name == NULL && at < 0) return no_such_column(run, rs, text, "columns", e);
+        add_field(run, rs, name != NULL ? name : rs->relation.fields[at].name, text);
+    }
+    if (n == 0) return lr_fail(e, LR_FAILED, "extract: columns is empty");
+    return 0;
+}
+
+static int where_map(lr_run *run, lr_rowset *rs, const lr_arg *where, lr_err *e)
+{
+    for (int i = 0; i < where->n; i++) {
+        const lr_arg *v = &where->items[i];
+        if (where->names[i] == NULL || lr_field_find(rs->place->dialect, &rs->relation, where->names[i]) < 0)
+            return no_such_column(run, rs, where->names[i] != NULL ? where->names[i] : "?", "where", e);
+        lr_sqlf(&rs->from, " AND ");
+        if (v->type == LR_ARG_NULL) {
+            lr_sqlf(&rs->from, "%I IS NULL", where->names[i]);
+        } else if (v->type == LR_ARG_LIST) {
+            lr_sqlf(&rs->from, v->n == 0 ? "1=0" : "%I IN (", where->names[i]);
+            for (int j = 0; j < v->n; j++) lr_sqlf(&rs->from, j == 0 ? "%V" : ", %V", &v->items[j].value);
+            if (v->n > 0) lr_sqlf(&rs->from, ")");
+        } else {
+            lr_sqlf(&rs->from, "%I = %V", where->names[i], &v->value);
+        }
+    }
+    return 0;
+}
+
+static int from_table(lr_run *run, lr_rowset *rs, const lr_args *args, lr_err *e)
+{
+    const lr_primitive *p = &lr_primitive_extract;
+    const lr_place *place = rs->place;
+    const lr_arg *where = lr_arg_of(p, args, "where");
+    lr_table t;
+    if (place->dialect->resolve(place->driver, place->conn, &run->arena, place->schema, rs->title, &t, e) != 0) return -1;
+    if (place->dialect->relation(place->driver, place->conn, &run->arena, &t, 1, &rs->relation, e) != 0) return -1;
+    if (!rs->relation.exists) {
+        lr_fail(e, LR_FAILED, "extract: there is no table \"%s\" at the connection \"%s\" (%s)", rs->title, place->name, place->shown);
+        return lr_hint(e, "correct from, or the connection");
+    }
+    if (place->schema == NULL) rs->relation.table.schema = NULL;
+    if (rs->by != NULL && lr_field_find(place->dialect, &rs->relation, rs->by) < 0)
+        return no_such_column(run, rs, rs->by, "by", e);
+    if (rs->by == NULL && rs->window != NULL) {
+        lr_fail(e, LR_FAILED, "extract: a window needs the time column that it is on");
+        return lr_hint(e, "pass by = \"updated_at\"");
+    }
+    if (read_columns(run, rs, lr_arg_of(p, args, "columns"), e) != 0) return -1;
+    rs->from = lr_sql_new(&run->arena);
+    lr_sqlf(&rs->from, " FROM %T WHERE 1=1", &rs->relation.table);
+    if (where->type == LR_ARG_MAP && where_map(run, rs, where, e) != 0) return -1;
+    if (where->type == LR_ARG_STRING) {
+        names n = {.params = lr_arg_of(p, args, "params"), .arena = &run->arena};
+        lr_sqlf(&rs->from, " AND (");
+        if (lr_sql_user(&rs->from, where->value.s.p, lookup, &n, e) != 0) return -1;
+        lr_sqlf(&rs->from, ")");
+    }
+    lr_sql all = lr_sql_new(&run->arena);
+    lr_sqlf(&all, "%Q%Q", &rs->select, &rs->from);
+    return lr_inspect_rows(run, rs, &all, e);
+}
+
+static int from_sql(lr_run *run, lr_rowset *rs, const lr_args *args, lr_err *e)
+{
+    const lr_primitive *p = &lr_primitive_extract;
+    if (lr_arg_of(p, args, "columns")->type != LR_ARG_NONE || lr_arg_of(p, args, "where")->type != LR_ARG_NONE)
+        return lr_fail(e, LR_FAILED, "extract: with sql, write columns and where into the SQL itself");
+    names n = {.params = lr_arg_of(p, args, "params"), .arena = &run->arena};
+    rs->is_sql = 1;
+    rs->time_name = rs->by;
+    if (rs->window != NULL) {
+        if (rs->window->newest) {
+            lr_fail(e, LR_FAILED, "extract: advance = \"newest\" needs from and by, to find the newest value");
+            return lr_hint(e, "make a view of the SQL and extract from it");
+        }
+        lr_time_column c = {.place = rs->place, .table = rs->title, .column = rs->by != NULL ? rs->by : "", .decl = "", .mode = rs->time};
+        if (lr_window_bounds(run, rs->window, &c, &rs->bounds, e) != 0) return -1;
+        n.bounds = &rs->bounds;
+    }
+    rs->select = lr_sql_new(&run->arena);
+    if (lr_sql_user(&rs->select, lr_arg_of(p, args, "sql")->value.s.p, lookup, &n, e) != 0) return -1;
+    if (rs->window != NULL && !n.used_window) {
+        lr_fail(e, LR_FAILED, "extract: the SQL uses neither :start nor :stop, so the window would not hold");
+        return lr_hint(e, "add WHERE updated_at >= :start AND updated_at < :stop");
+    }
+    if (lr_inspect_rows(run, rs, &rs->select, e) != 0) return -1;
+    return rs->by != NULL && lr_rowset_field(run, rs, rs->by, e) < 0 ? -1 : 0;
+}
+
+static int read_word(const lr_arg *a, const char *option, const char *const *words, int n, int fallback, int *out, lr_err *e)
+{
+    *out = fallback;
+    const char *text = lr_arg_text(a, NULL);
+    for (int i = 0; text != NULL && i < n; i++)
+        if (strcmp(text, words[i]) == 0) {
+            *out = i;
+            return 0;
+        }
+    if (text == NULL) return 0;
+    lr_fail(e, LR_FAILED, "extract: %s = \"%s\" is not known", option, text);
+    return lr_hint(e, "use \"%s\", \"%s\" or \"%s\"", words[0], words[1], words[2]);
+}
+
+static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
+{
+    static const char *const nulls[] = {"error", "include", "skip"}, *const times[] = {"iso", "unix", "unix_ms"};
+    const lr_primitive *p = &lr_primitive_extract;
+    const lr_arg *from = lr_arg_of(p, args, "from"), *sql = lr_arg_of(p, args, "sql");
+    lr_place *place;
+    if ((from->type == LR_ARG_NONE) == (sql->type == LR_ARG_NONE)) {
+        lr_fail(e, LR_FAILED, "extract needs either from or sql");
+        return lr_hint(e, "for example: %s", p->example);
+    }
+    if (lr_session_place(run->session, lr_arg_text(lr_arg_of(p, args, "connection"), "source"), &place, e) != 0) return -1;
+    lr_rowset *rs = lr_alloc(&run->arena, sizeof *rs);
+    int word;
+    rs->kind = LR_ROWS_EXTRACT;
+    rs->where = lr_dup(&run->arena, args->where);
+    rs->place = place;
+    rs->title = from->type != LR_ARG_NONE ? lr_dup(&run->arena, from->value.s.p) : "sql";
+    rs->by = lr_dup(&run->arena, lr_arg_text(lr_arg_of(p, args, "by"), NULL));
+    rs->window = (lr_window *)lr_arg_of(p, args, "window")->p;
+    if (read_word(lr_arg_of(p, args, "nulls"), "nulls", nulls, 3, LR_NULLS_ERROR, &word, e) != 0) return -1;
+    rs->nulls = (lr_nulls)word;
+    if (read_word(lr_arg_of(p, args, "time"), "time", times, 3, LR_ISO, &word, e) != 0) return -1;
+    rs->time = (lr_time_mode)word;
+    if ((from->type != LR_ARG_NONE ? from_table(run, rs, args, e) : from_sql(run, rs, args, e)) != 0) return -1;
+    if (rs->window != NULL) rs->window->uses++;
+    out->kind = LR_RESULT_ROWS;
+    out->rows = rs;
+    return 0;
+}

@@ -1,0 +1,27 @@
+/* extract.h - what extract shares with the writes and with group. */
+#ifndef LRUN_PRIMITIVE_EXTRACT_H
+#define LRUN_PRIMITIVE_EXTRACT_H
+
+#include "primitive/rowset.h"
+#include "run/ledger.h"
+
+extern const lr_primitive lr_primitive_extract;
+
+/* Refuse a time column whose forms the bounds cannot tell apart. from is
+ * " FROM t WHERE ...". */
+int lr_check_times(lr_run *run, const lr_place *place, const char *table, const char *column, const lr_sql *from,
+                   const lr_sql *expr, const lr_bounds *bounds, lr_err *e);
+
+/* Look at the SELECT of an extract: fill its fields, and refuse or shadow what
+ * it would read from another database than its own. */
+int lr_inspect_rows(lr_run *run, lr_rowset *rs, const lr_sql *q, lr_err *e);
+
+/* A statement that a job wrote, looked at by the rules for its connection:
+ * names resolve in that database only. shadowed and n may be NULL. */
+int lr_inspect_names(lr_run *run, const lr_place *place, const lr_inspection *seen, const char ***shadowed, int *n,
+                     lr_err *e);
+
+/* The value of :name in a map of params, or NULL. */
+const lr_value *lr_params_find(const lr_arg *params, const char *name);
+
+#endif

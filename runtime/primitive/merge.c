@@ -1,0 +1,169 @@
+/* merge and insert_new: writing by key. */
+#include "primitive/target.h"
+#include <string.h>
+
+static const lr_option merge_options[] = {
+    LR_WRITE_OPTIONS,
+    {"key", LR_ARG_STRING | LR_ARG_LIST, 1, NULL, "column or columns that identify a row; need not be a constraint of the target"},
+    {"newest", LR_ARG_STRING, 0, NULL, "a column: of rows with one key the latest wins, also against the target (equal or later)"},
+};
+
+static const lr_option insert_options[] = {
+    LR_WRITE_OPTIONS,
+    {"key", LR_ARG_STRING | LR_ARG_LIST, 1, NULL, "column or columns that identify a row"},
+};
+
+static int call_merge(lr_run *run, const lr_args *args, lr_result *out, lr_err *e);
+static int call_insert(lr_run *run, const lr_args *args, lr_result *out, lr_err *e);
+
+const lr_primitive lr_primitive_merge = {
+    .name = "merge",
+    .summary = "update where the key matches and a value differs, insert where not; other columns of the target keep their value",
+    .first_name = "the rows",
+    .first_accepts = LR_ARG_ROWS,
+    .options = merge_options,
+    .noptions = sizeof merge_options / sizeof merge_options[0],
+    .writes = 1,
+    .returns = "{ read, inserted, updated, deleted, skipped }; rows that are there unchanged are not written",
+    .refuses = "NULL in a key; the same key twice without newest (named); the same newest with different values; a column "
+               "that the target lacks",
+    .example = "merge { changed, into = \"dw_orders\", key = \"order_id\" }",
+    .idea = "SQL:2003 MERGE; comparing first writes no row version for what a lookback reads again",
+    .call = call_merge,
+};
+
+const lr_primitive lr_primitive_insert_new = {
+    .name = "insert_new",
+    .summary = "insert where the key is not there; rows that are there stay as they are",
+    .first_name = "the rows",
+    .first_accepts = LR_ARG_ROWS,
+    .options = insert_options,
+    .noptions = sizeof insert_options / sizeof insert_options[0],
+    .writes = 1,
+    .returns = "{ read, inserted, updated, deleted, skipped }",
+    .refuses = "NULL in a key; the same key twice (named)",
+    .example = "insert_new { events, into = \"dw_events\", key = \"event_id\" }",
+    .call = call_insert,
+};
+
+static void key_list(const lr_target *t, lr_sql *q)
+{
+    for (int i = 0; i < t->nkey; i++) lr_sqlf(q, i == 0 ? "%I" : ", %I", t->key[i]);
+}
+
+static void ranked(lr_run *run, const lr_target *t, const char *newest, const char *function, lr_sql *q)
+{
+    lr_sql column = lr_sql_column(&run->arena, "rows", newest), keys = lr_sql_new(&run->arena);
+    key_list(t, &keys);
+    lr_sqlf(q, "SELECT \"rows\".*, %s() OVER (PARTITION BY %Q ORDER BY ", function, &keys);
+    run->session->warehouse->dialect->order(q, &column, run->job->zone);
+    lr_sqlf(q, " DESC NULLS LAST) AS \"lrun_rank\" FROM (%Q) AS \"rows\"", &t->rows);
+}
+
+/* One row of each key: the latest. Two that are the latest must be equal. */
+static int keep_newest(lr_run *run, lr_target *t, const char *newest, lr_err *e)
+{
+    const lr_place *w = run->session->warehouse;
+    lr_sql all = lr_sql_new(&run->arena), columns = lr_sql_new(&run->arena), keys = lr_sql_new(&run->arena);
+    lr_sql q = lr_sql_new(&run->arena);
+    key_list(t, &keys);
+    for (int i = 0; i < t->source->n; i++) lr_sqlf(&columns, i == 0 ? "%I" : ", %I", t->source->fields[i].name);
+    ranked(run, t, newest, "rank", &all);
+    lr_sqlf(&q, "SELECT %Q FROM (SELECT DISTINCT %Q FROM (%Q) AS \"r\" WHERE \"lrun_rank\" = 1) AS \"d\" GROUP BY %Q "
+                "HAVING count(*) > 1 LIMIT 1", &keys, &columns, &all, &keys);
+    lr_cursor *k;
+    const lr_value *row;
+    if (lr_query(run, w, &q, &k, e) != 0) return -1;
+    int got = w->driver->next(k, &row, e);
+    if (got == 1) {
+        lr_buf key = {0};
+        for (int i = 0; i < t->nkey; i++) lr_buf_printf(&key, "%s%s", i > 0 ? ", " : "", lr_value_text(&run->arena, &row[i]));
+        lr_fail(e, LR_FAILED, "key (%s) has several rows with the same latest %s and different values", key.data, newest);
+        lr_hint(e, "nothing says which of them is right: use a finer column for newest, or fix the source");
+        lr_buf_free(&key);
+    }
+    w->driver->finish(k);
+    if (got != 0) return -1;
+    lr_sql one = lr_sql_new(&run->arena), rank = lr_sql_new(&run->arena);
+    ranked(run, t, newest, "row_number", &rank);
+    lr_sqlf(&one, "SELECT %Q FROM (%Q) AS \"r\" WHERE \"lrun_rank\" = 1", &columns, &rank);
+    t->rows = one;
+    return 0;
+}
+
+static int count_rows(lr_run *run, const lr_sql *rows, int64_t *out, lr_err *e)
+{
+    lr_sql q = lr_sql_new(&run->arena);
+    lr_value n;
+    lr_sqlf(&q, "SELECT count(*) FROM (%Q) AS \"rows\"", rows);
+    if (lr_query_value(run, run->session->warehouse, &q, &run->arena, &n, NULL, e) != 0) return -1;
+    *out = n.i;
+    return 0;
+}
+
+static int execute(lr_run *run, lr_target *t, const lr_merge *m, lr_counts *c, lr_err *e)
+{
+    const lr_place *w = run->session->warehouse;
+    lr_step_sql steps[2];
+    int n = w->dialect->merge(&run->arena, m, steps), failed = 0;
+    for (int i = 0; failed == 0 && i < n; i++) {
+        int64_t changed = 0, inserted = 0, before = 0;
+        int upsert = steps[i].effect == LR_UPSERTS;
+        int uncounted = upsert && run->mode != LR_MODE_PLAN ? w->driver->count(w->conn, t->rel.table.name, NULL, NULL) : 0;
+        if (uncounted) {
+            lr_sql all = lr_sql_new(&run->arena);
+            lr_sqlf(&all, "SELECT 1 FROM %T", &t->rel.table);
+            failed = count_rows(run, &all, &before, e);
+        }
+        if (failed == 0) failed = lr_write(run, &steps[i].sql, &changed, e);
+        if (upsert && run->mode != LR_MODE_PLAN) w->driver->count(w->conn, NULL, &inserted, NULL);
+        if (failed == 0 && uncounted) {
+            lr_sql all = lr_sql_new(&run->arena);
+            lr_sqlf(&all, "SELECT 1 FROM %T", &t->rel.table);
+            failed = count_rows(run, &all, &inserted, e);
+            inserted -= before;
+        }
+        if (steps[i].effect == LR_INSERTS) c->inserted += changed;
+        else if (!upsert) c->updated += changed;
+        else {
+            c->inserted += inserted;
+            c->updated += changed - inserted;
+        }
+    }
+    return failed;
+}
+
+static int write_by_key(lr_run *run, const lr_primitive *p, const lr_args *args, const char *newest, lr_result *out, lr_err *e)
+{
+    const lr_dialect *d = run->session->warehouse->dialect;
+    lr_target t;
+    const char **key;
+    int nkey;
+    lr_counts c = {0};
+    if (lr_arg_names(&run->arena, lr_arg_of(p, args, "key"), &key, &nkey, e) != 0) return -1;
+    if (nkey == 0) return lr_fail(e, LR_FAILED, "key is empty");
+    newest = lr_dup(&run->arena, newest);
+    if (newest != NULL && lr_rowset_field(run, (lr_rowset *)args->first.p, newest, e) < 0) return -1;
+    if (lr_target_open(run, p, args, key, nkey, NULL, &t, e) != 0) return -1;
+    const lr_key *unique = lr_unique_key(d, &t.rel, key, nkey);
+    if (lr_check_keys(run, &t, unique, newest == NULL, e) != 0) return -1;
+    int plan = run->mode == LR_MODE_PLAN;
+    if (!plan && count_rows(run, &t.rows, &c.read, e) != 0) return -1;
+    if (newest != NULL && !(plan && t.source->kind == LR_ROWS_MAP) && keep_newest(run, &t, newest, e) != 0) return -1;
+    lr_merge m = {.target = &t.rel, .rows = &t.rows, .columns = t.columns, .n = t.n, .key = key, .nkey = nkey,
+                  .unique = unique, .newest = newest, .zone = run->job->zone, .stamp = t.stamp,
+                  .stamp_value = t.stamp_value, .insert_only = p == &lr_primitive_insert_new};
+    if (execute(run, &t, &m, &c, e) != 0) return -1;
+    return lr_target_done(run, &t, &c, NULL, NULL, out, e);
+}
+
+static int call_merge(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
+{
+    const lr_primitive *p = &lr_primitive_merge;
+    return write_by_key(run, p, args, lr_arg_text(lr_arg_of(p, args, "newest"), NULL), out, e);
+}
+
+static int call_insert(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
+{
+    return write_by_key(run, &lr_primitive_insert_new, args, NULL, out, e);
+}

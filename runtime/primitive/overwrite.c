@@ -1,0 +1,261 @@
+/* overwrite_partition and full_load: what is there goes, the rows come. */
+#include "primitive/target.h"
+#include <string.h>
+
+static const lr_option overwrite_options[] = {
+    LR_WRITE_OPTIONS,
+    {"column", LR_ARG_STRING, 0, "the rows' time column", "the target's time column, where it is named otherwise"},
+    {"partition", LR_ARG_MAP, 0, NULL, "narrows the partition: { region = \"EU\" }"},
+    {"key", LR_ARG_STRING | LR_ARG_LIST, 0, NULL, "refuse a key that also lives outside the partition; primary key of a new target"},
+    {"allow_empty", LR_ARG_BOOL, 0, "true", "false refuses an extract without rows"},
+};
+
+static const lr_option load_options[] = {
+    LR_WRITE_OPTIONS,
+    {"key", LR_ARG_STRING | LR_ARG_LIST, 0, NULL, "primary key of a new target"},
+    {"allow_empty", LR_ARG_BOOL, 0, "false", "let an empty extract empty a target that has rows"},
+};
+
+static int call_overwrite(lr_run *run, const lr_args *args, lr_result *out, lr_err *e);
+static int call_load(lr_run *run, const lr_args *args, lr_result *out, lr_err *e);
+
+const lr_primitive lr_primitive_overwrite_partition = {
+    .name = "overwrite_partition",
+    .summary = "delete the target's rows in the window that the rows were extracted by, and insert the rows",
+    .first_name = "the rows",
+    .first_accepts = LR_ARG_ROWS,
+    .options = overwrite_options,
+    .noptions = sizeof overwrite_options / sizeof overwrite_options[0],
+    .writes = 1,
+    .returns = "{ read, inserted, updated, deleted, skipped }",
+    .refuses = "rows without a window; a row outside the partition (named); a target that a foreign key with CASCADE or SET "
+               "NULL points at",
+    .example = "overwrite_partition { orders, into = \"dw_orders\" }",
+    .idea = "INSERT OVERWRITE PARTITION of Hive, replaceWhere of Delta Lake",
+    .call = call_overwrite,
+};
+
+const lr_primitive lr_primitive_full_load = {
+    .name = "full_load",
+    .summary = "empty the target and fill it",
+    .first_name = "the rows",
+    .first_accepts = LR_ARG_ROWS,
+    .options = load_options,
+    .noptions = sizeof load_options / sizeof load_options[0],
+    .writes = 1,
+    .returns = "{ read, inserted, updated, deleted, skipped }",
+    .refuses = "an empty extract over a target with rows, unless allow_empty = true",
+    .example = "full_load { extract { from = \"orders\" }, into = \"dw_orders\" }",
+    .call = call_load,
+};
+
+static int refuse_cascade(const lr_target *t, lr_err *e)
+{
+    if (t->rel.cascaded_from == NULL) return 0;
+    lr_fail(e, LR_FAILED, "a foreign key of %s with CASCADE or SET NULL points at %s: deleting the old rows would change it",
+            t->rel.cascaded_from, t->name);
+    return lr_hint(e, "use merge, or take the ON DELETE action off the foreign key");
+}
+
+/* The same key in another partition, or a constraint that says so. */
+static int explain_constraint(lr_err *e)
+{
+    if (strcmp(e->sqlstate, "23505") == 0)
+        lr_hint(e, "a key of these rows is also in the target outside the partition: its row has moved; overwrite that "
+                   "partition too, or use merge");
+    return -1;
+}
+
+static int empty(lr_run *run, const lr_target *t, int *is_empty, lr_err *e)
+{
+    int any;
+    *is_empty = 0;
+    if (run->mode == LR_MODE_PLAN && t->source->kind == LR_ROWS_MAP) return 0;
+    if (lr_any_row(run, &t->rows, &any, e) != 0) return -1;
+    *is_empty = !any;
+    return 0;
+}
+
+/* Values that SQL or a function made may lie outside; the time column that an
+ * extract read by its window cannot. */
+static int certainly_inside(const lr_target *t, const char *column, const lr_arg *partition)
+{
+    const lr_rowset *x = lr_rowset_extract(t->source);
+    for (const lr_rowset *rs = t->source; rs != NULL; rs = rs->input)
+        if (rs->kind == LR_ROWS_MAP) return 0;
+    return !x->is_sql && x->nulls != LR_NULLS_INCLUDE && partition->type == LR_ARG_NONE && t->source->time_name != NULL &&
+           strcmp(t->source->time_name, column) == 0;
+}
+
+static int check_inside(lr_run *run, const lr_target *t, const char *column, const lr_sql *inside, const lr_arg *partition, lr_err *e)
+{
+    const lr_place *w = run->session->warehouse;
+    if (certainly_inside(t, column, partition) || (run->mode == LR_MODE_PLAN && t->source->kind == LR_ROWS_MAP)) return 0;
+    lr_sql q = lr_sql_new(&run->arena);
+    lr_sqlf(&q, "SELECT * FROM (%Q) AS \"rows\" WHERE (CASE WHEN %Q THEN 1 ELSE 0 END) = 0 LIMIT 1", &t->rows, inside);
+    lr_cursor *k;
+    const lr_value *row;
+    if (lr_query(run, w, &q, &k, e) != 0) return -1;
+    int got = w->driver->next(k, &row, e), n;
+    const lr_column *columns = w->driver->columns(k, &n);
+    if (got == 1) {
+        lr_buf b = {0};
+        for (int i = 0; i < n && i < 8; i++) {
+            const char *text = lr_value_text(&run->arena, &row[i]);
+            lr_buf_printf(&b, "%s%s = %s", i > 0 ? ", " : "", columns[i].name, text != NULL ? text : "NULL");
+        }
+        lr_fail(e, LR_FAILED, "a row lies outside the partition %s%s: %s", lr_window_text(run, t->source->window),
+                partition->type == LR_ARG_NONE ? "" : " and its narrower values", b.data);
+        lr_hint(e, "it would be left over when the partition is written again: extract by %s, or correct the row", column);
+        lr_buf_free(&b);
+    }
+    w->driver->finish(k);
+    return got == 0 ? 0 : -1;
+}
+
+static int check_moved(lr_run *run, const lr_target *t, const lr_sql *inside, lr_err *e)
+{
+    if (t->nkey == 0) return 0;
+    lr_sql q = lr_sql_new(&run->arena);
+    lr_value v;
+    int found;
+    lr_sqlf(&q, "SELECT \"target\".%I FROM %T AS \"target\" WHERE (CASE WHEN %Q THEN 1 ELSE 0 END) = 0 AND EXISTS "
+                "(SELECT 1 FROM (%Q) AS \"rows\" WHERE ", t->key[0], &t->rel.table, inside, &t->rows);
+    for (int i = 0; i < t->nkey; i++)
+        lr_sqlf(&q, i == 0 ? "\"rows\".%I = \"target\".%I" : " AND \"rows\".%I = \"target\".%I", t->key[i], t->key[i]);
+    lr_sqlf(&q, ") LIMIT 1");
+    if (run->mode == LR_MODE_PLAN && t->created) return 0;
+    if (lr_query_value(run, run->session->warehouse, &q, &run->arena, &v, &found, e) != 0) return -1;
+    if (!found) return 0;
+    lr_fail(e, LR_FAILED, "key %s is also in the target outside the partition: its row has moved", lr_value_text(&run->arena, &v));
+    return lr_hint(e, "overwrite the partition where it was too, or use merge");
+}
+
+/* Bounds in the form of the target's column. */
+static int target_bounds(lr_run *run, const lr_target *t, const char *column, lr_bounds *b, lr_err *e)
+{
+    const lr_place *w = run->session->warehouse;
+    const lr_rowset *x = lr_rowset_extract(t->source);
+    int at = lr_field_find(w->dialect, &t->rel, column);
+    lr_time_column c = {.place = w, .table = t->name, .column = column, .decl = t->rel.fields[at].decl, .mode = x->time};
+    c.expr = lr_sql_column(&run->arena, NULL, column);
+    if (t->source->window->newest) {
+        b->start = t->source->window->start;
+        b->stop = t->source->window->stop;
+        b->mode = t->source->window->mode;
+        b->zone = run->job->zone;
+        w->dialect->edge(&run->arena, &b->start, b->mode, b->zone, c.decl);
+        w->dialect->edge(&run->arena, &b->stop, b->mode, b->zone, c.decl);
+        return 0;
+    }
+    return lr_window_bounds(run, t->source->window, &c, b, e);
+}
+
+static int delete_and_insert(lr_run *run, const lr_target *t, const lr_sql *delete, lr_counts *c, lr_err *e)
+{
+    lr_sql insert = lr_sql_new(&run->arena);
+    lr_target_insert(run, t, &insert);
+    if (!t->created && lr_write(run, delete, &c->deleted, e) != 0) return -1;
+    if (lr_write(run, &insert, &c->inserted, e) != 0) return explain_constraint(e);
+    c->read = c->inserted;
+    return 0;
+}
+
+/* SQL of the user may read what is about to be deleted. */
+static int stage_sql(lr_run *run, lr_target *t, lr_err *e)
+{
+    lr_rowset *x = lr_rowset_extract(t->source);
+    if (!x->is_sql || run->mode == LR_MODE_PLAN) return 0;
+    if (lr_rowset_stage(run, x, e) != 0) return -1;
+    t->rows = lr_sql_new(&run->arena);
+    return lr_rowset_sql(run, t->source, &t->rows, e);
+}
+
+static int time_column(lr_run *run, const lr_args *args, const char **out, lr_err *e)
+{
+    const lr_primitive *p = &lr_primitive_overwrite_partition;
+    const lr_rowset *rs = args->first.p;
+    const char *column = lr_arg_text(lr_arg_of(p, args, "column"), rs->time_name);
+    if (rs->window == NULL) {
+        lr_fail(e, LR_FAILED, "the rows of %s have no window, so there is no partition to overwrite", rs->title);
+        return lr_hint(e, "extract with by = \"order_date\", window = window(), or use full_load");
+    }
+    if (column == NULL) {
+        lr_fail(e, LR_FAILED, "the rows of %s do not carry their time column %s", rs->title, lr_rowset_extract((lr_rowset *)rs)->by != NULL ? lr_rowset_extract((lr_rowset *)rs)->by : "");
+        return lr_hint(e, "keep it in columns or by, or pass column = \"...\"");
+    }
+    *out = lr_dup(&run->arena, column);
+    return 0;
+}
+
+static int call_overwrite(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
+{
+    const lr_primitive *p = &lr_primitive_overwrite_partition;
+    const lr_dialect *d = run->session->warehouse->dialect;
+    const lr_arg *partition = lr_arg_of(p, args, "partition");
+    const char **key, *column = NULL;
+    int nkey, is_empty;
+    lr_target t;
+    lr_bounds bounds;
+    lr_counts c = {0};
+    if (lr_arg_names(&run->arena, lr_arg_of(p, args, "key"), &key, &nkey, e) != 0) return -1;
+    if (time_column(run, args, &column, e) != 0) return -1;
+    if (!lr_rowset_has(run, args->first.p, column)) {
+        lr_fail(e, LR_FAILED, "the rows do not carry the column \"%s\" that the partition is cut by", column);
+        return lr_hint(e, "name it in columns, or pass column = with a column of the rows");
+    }
+    if (lr_target_open(run, p, args, key, nkey, column, &t, e) != 0) return -1;
+    if (refuse_cascade(&t, e) != 0) return -1;
+    if (lr_field_find(d, &t.rel, column) < 0) {
+        lr_fail(e, LR_FAILED, "%s has no column \"%s\" to cut the partition by", t.name, column);
+        return lr_hint(e, "pass column = with the target's time column");
+    }
+    if (target_bounds(run, &t, column, &bounds, e) != 0 || stage_sql(run, &t, e) != 0) return -1;
+    lr_sql *more = lr_alloc(&run->arena, sizeof *more), inside = lr_sql_new(&run->arena), delete = lr_sql_new(&run->arena);
+    lr_sql expr = lr_sql_column(&run->arena, NULL, column), from = lr_sql_new(&run->arena);
+    *more = lr_sql_new(&run->arena);
+    if (lr_partition_sql(run, &t.rel, partition, more, e) != 0) return -1;
+    d->within(&inside, &expr, &bounds);
+    lr_sqlf(&inside, "%Q", more);
+    lr_sqlf(&from, " FROM %T WHERE 1=1", &t.rel.table);
+    if (!t.created && lr_check_times(run, run->session->warehouse, t.name, column, &from, &expr, &bounds, e) != 0) return -1;
+    if (check_inside(run, &t, column, &inside, partition, e) != 0) return -1;
+    if (check_moved(run, &t, &inside, e) != 0) return -1;
+    if (!lr_arg_bool(lr_arg_of(p, args, "allow_empty"), 1)) {
+        if (empty(run, &t, &is_empty, e) != 0) return -1;
+        if (is_empty) {
+            lr_fail(e, LR_FAILED, "the extract is empty, and allow_empty = false");
+            return lr_hint(e, "look why the source has no rows in %s", lr_window_text(run, t.source->window));
+        }
+    }
+    lr_sqlf(&delete, "DELETE FROM %T WHERE %Q", &t.rel.table, &inside);
+    if (delete_and_insert(run, &t, &delete, &c, e) != 0) return -1;
+    return lr_target_done(run, &t, &c, column, more, out, e);
+}
+
+static int call_load(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
+{
+    const lr_primitive *p = &lr_primitive_full_load;
+    const char **key;
+    int nkey, is_empty;
+    lr_target t;
+    lr_counts c = {0};
+    if (lr_arg_names(&run->arena, lr_arg_of(p, args, "key"), &key, &nkey, e) != 0) return -1;
+    if (lr_target_open(run, p, args, key, nkey, NULL, &t, e) != 0) return -1;
+    if (refuse_cascade(&t, e) != 0 || stage_sql(run, &t, e) != 0) return -1;
+    if (!lr_arg_bool(lr_arg_of(p, args, "allow_empty"), 0) && !t.created) {
+        lr_sql all = lr_sql_new(&run->arena);
+        int any = 0;
+        lr_sqlf(&all, "SELECT 1 FROM %T", &t.rel.table);
+        if (empty(run, &t, &is_empty, e) != 0) return -1;
+        if (is_empty && lr_any_row(run, &all, &any, e) != 0) return -1;
+        if (any) {
+            lr_fail(e, LR_FAILED, "the extract is empty and %s has rows", t.name);
+            return lr_hint(e, "look why the source is empty, or pass allow_empty = true");
+        }
+    }
+    lr_sql delete = lr_sql_new(&run->arena);
+    lr_sqlf(&delete, "DELETE FROM %T", &t.rel.table);
+    if (delete_and_insert(run, &t, &delete, &c, e) != 0) return -1;
+    return lr_target_done(run, &t, &c, NULL, NULL, out, e);
+}

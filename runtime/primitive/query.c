@@ -1,0 +1,120 @@
+/* query and execute: the job's own SQL, inside the run's transaction. */
+#include "primitive/extract.h"
+#include <string.h>
+#include <strings.h>
+
+static const lr_option query_options[] = {
+    {"connection", LR_ARG_STRING, 0, "warehouse", "the connection's name"},
+    {"params", LR_ARG_MAP, 0, NULL, "values for :name"},
+};
+
+static int call_query(lr_run *run, const lr_args *args, lr_result *out, lr_err *e);
+static int call_execute(lr_run *run, const lr_args *args, lr_result *out, lr_err *e);
+
+const lr_primitive lr_primitive_query = {
+    .name = "query",
+    .summary = "rows of a SELECT",
+    .first_name = "the SQL",
+    .first_accepts = LR_ARG_STRING,
+    .options = query_options,
+    .noptions = sizeof query_options / sizeof query_options[0],
+    .returns = "a list of rows, each a table by column name; a NULL is null",
+    .refuses = "a statement that writes; more than one statement",
+    .example = "query { \"SELECT count(*) AS n FROM dw_orders WHERE order_date = :day\", params = { day = logical_date } }",
+    .call = call_query,
+};
+
+const lr_primitive lr_primitive_execute = {
+    .name = "execute",
+    .summary = "one SQL statement at the warehouse, in the run's transaction",
+    .first_name = "the SQL",
+    .first_accepts = LR_ARG_STRING,
+    .options = query_options,
+    .noptions = sizeof query_options / sizeof query_options[0],
+    .writes = 1,
+    .returns = "the number of rows that it wrote",
+    .refuses = "transaction control, ATTACH, DETACH, VACUUM, PRAGMAs that write; the ledger's tables; a source",
+    .example = "execute { \"UPDATE dw_orders SET note = :n WHERE order_id = 105\", params = { n = \"paid\" } }",
+    .call = call_execute,
+};
+
+static const lr_value *lookup(void *arg, const char *name)
+{
+    return lr_params_find(arg, name);
+}
+
+static int prepare(lr_run *run, const lr_args *args, const lr_place *place, lr_sql *q, const lr_inspection **seen, lr_err *e)
+{
+    *q = lr_sql_new(args->scratch);
+    if (lr_sql_user(q, args->first.value.s.p, lookup, (void *)&args->named[1], e) != 0) return -1;
+    if (strlen(args->first.value.s.p) != args->first.value.s.n) return lr_fail(e, LR_FAILED, "the SQL holds a NUL byte");
+    if (place->driver->inspect(place->conn, lr_sql_text(q, place->dialect), seen, e) != 0) return -1;
+    if ((*seen)->forbidden != NULL) {
+        lr_fail(e, LR_FAILED, "%s is refused here: a run is one transaction", (*seen)->forbidden);
+        return lr_hint(e, "the run commits at its end, and an error rolls it back");
+    }
+    if ((*seen)->several) {
+        lr_fail(e, LR_FAILED, "the text holds more than one statement");
+        return lr_hint(e, "call it once for each statement");
+    }
+    (void)run;
+    return 0;
+}
+
+static int call_query(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
+{
+    lr_place *place;
+    lr_sql q;
+    const lr_inspection *seen;
+    const char **shadowed;
+    int n;
+    if (lr_session_place(run->session, lr_arg_text(&args->named[0], "warehouse"), &place, e) != 0) return -1;
+    lr_rowset names = {.place = place, .title = "query"};
+    int failed = prepare(run, args, place, &q, &seen, e);
+    if (failed != 0) return -1;
+    if (!seen->readonly) {
+        lr_fail(e, LR_FAILED, "query takes a SELECT, this statement writes");
+        return lr_hint(e, "use execute");
+    }
+    if (seen->ncolumns == 0) return lr_fail(e, LR_FAILED, "the statement gives no rows");
+    if (lr_inspect_names(run, place, seen, &shadowed, &n, e) != 0) return -1;
+    names.shadowed = shadowed;
+    names.nshadowed = n;
+    out->kind = LR_RESULT_CURSOR;
+    out->place = place;
+    if (n == 0) return lr_query(run, place, &q, &out->cursor, e);
+    /* The tables' names mean the source's only until the cursor is prepared,
+     * so its rows are put aside. */
+    lr_table stage = {NULL, lr_printf(args->scratch, "lrun_stage_%lld", (long long)++run->staged)};
+    lr_sql copy = lr_sql_new(args->scratch), all = lr_sql_new(args->scratch);
+    lr_sqlf(&copy, "CREATE TEMP TABLE %I AS %Q", stage.name, &q);
+    lr_sqlf(&all, "SELECT * FROM %I", stage.name);
+    if (lr_shadow(run, &names, 1, e) != 0) return -1;
+    failed = lr_exec(run, run->session->warehouse, &copy, NULL, e);
+    lr_err after = {0};
+    if (lr_shadow(run, &names, 0, failed == 0 ? e : &after) != 0) failed = -1;
+    return failed == 0 ? lr_query(run, place, &all, &out->cursor, e) : -1;
+}
+
+static int call_execute(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
+{
+    lr_place *place;
+    lr_sql q;
+    const lr_inspection *seen;
+    if (lr_session_place(run->session, lr_arg_text(&args->named[0], "warehouse"), &place, e) != 0) return -1;
+    if (place != run->session->warehouse) {
+        lr_fail(e, LR_FAILED, "execute on the connection \"%s\" is refused: a source is never written", place->name);
+        return lr_hint(e, "execute runs at the warehouse; read with query { ..., connection = \"%s\" }", place->name);
+    }
+    if (prepare(run, args, place, &q, &seen, e) != 0) return -1;
+    for (int i = 0; i < seen->ntouches; i++)
+        if (seen->touches[i].write && strncasecmp(seen->touches[i].table, "lrun_", 5) == 0) {
+            lr_fail(e, LR_FAILED, "the ledger's table %s is written by lrun only", seen->touches[i].table);
+            return lr_hint(e, "see lrun help watermark for changing a watermark");
+        }
+    if (lr_inspect_names(run, place, seen, NULL, NULL, e) != 0) return -1;
+    out->kind = LR_RESULT_INT;
+    out->unknown = run->mode == LR_MODE_PLAN || run->mode == LR_MODE_RECONCILE;
+    if (lr_write(run, &q, &out->number, e) != 0) return -1;
+    return 0;
+}

@@ -1,0 +1,132 @@
+/* What every row set can do, and how a tree becomes one SELECT. */
+#include "primitive/rowset.h"
+#include <string.h>
+
+int lr_rowset_has(const lr_run *run, const lr_rowset *rs, const char *name)
+{
+    const lr_dialect *d = run->session->warehouse->dialect;
+    for (int i = 0; i < rs->n; i++)
+        if (lr_name_equal(d, rs->fields[i].name, name)) return 1;
+    return 0;
+}
+
+int lr_rowset_field(const lr_run *run, const lr_rowset *rs, const char *name, lr_err *e)
+{
+    const lr_dialect *d = run->session->warehouse->dialect;
+    for (int i = 0; i < rs->n; i++)
+        if (lr_name_equal(d, rs->fields[i].name, name)) return i;
+    lr_buf known = {0};
+    for (int i = 0; i < rs->n; i++) lr_buf_printf(&known, "%s%s", i > 0 ? ", " : "", rs->fields[i].name);
+    lr_fail(e, LR_FAILED, "the rows of %s have no column \"%s\"", rs->title, name);
+    lr_hint(e, "they have: %s", known.data != NULL ? known.data : "none");
+    lr_buf_free(&known);
+    return -1;
+}
+
+lr_rowset *lr_rowset_extract(lr_rowset *rs)
+{
+    while (rs->input != NULL) rs = rs->input;
+    return rs;
+}
+
+void lr_rowset_expr(const lr_run *run, const lr_rowset *rs, const char *qualifier, const char *text, lr_sql *q)
+{
+    if (!lr_rowset_has(run, rs, text)) {
+        lr_sqlf(q, "(%s)", text);
+        return;
+    }
+    lr_sql column = lr_sql_column(q->arena, qualifier, text);
+    lr_sqlf(q, "%Q", &column);
+}
+
+int lr_rowset_prepare(lr_run *run, lr_rowset *rs, lr_err *e)
+{
+    if (rs->input != NULL && lr_rowset_prepare(run, rs->input, e) != 0) return -1;
+    if (rs->kind == LR_ROWS_EXTRACT) return lr_extract_prepare(run, rs, e);
+    if (rs->kind == LR_ROWS_JOIN) return lr_join_prepare(run, rs, e);
+    if (rs->kind == LR_ROWS_MAP && run->mode != LR_MODE_PLAN) return lr_rowset_stage(run, rs, e);
+    return 0;
+}
+
+static void select_staged(const lr_rowset *rs, lr_sql *q)
+{
+    lr_sqlf(q, "SELECT ");
+    for (int i = 0; i < rs->n; i++) lr_sqlf(q, i == 0 ? "%I" : ", %I", rs->fields[i].name);
+    lr_sqlf(q, " FROM %I", rs->staged != NULL ? rs->staged : "rows of the function");
+}
+
+int lr_rowset_sql(lr_run *run, lr_rowset *rs, lr_sql *q, lr_err *e)
+{
+    if (rs->staged != NULL) {
+        select_staged(rs, q);
+        return 0;
+    }
+    switch (rs->kind) {
+    case LR_ROWS_EXTRACT:
+        if (rs->nshadowed == 0 && rs->place->conn == run->session->warehouse->conn) return lr_extract_sql(run, rs, q, e);
+        if (run->mode != LR_MODE_PLAN && lr_rowset_stage(run, rs, e) != 0) return -1;
+        select_staged(rs, q);
+        return 0;
+    case LR_ROWS_MAP:
+        if (run->mode != LR_MODE_PLAN && lr_rowset_stage(run, rs, e) != 0) return -1;
+        select_staged(rs, q);
+        return 0;
+    case LR_ROWS_JOIN:
+    case LR_ROWS_GROUP: {
+        /* select is "SELECT ... FROM (" and from is ") ..." around the input */
+        lr_sql inner = lr_sql_new(&run->arena);
+        if (lr_rowset_sql(run, rs->input, &inner, e) != 0) return -1;
+        lr_sqlf(q, "%Q%Q%Q", &rs->select, &inner, &rs->from);
+        return 0;
+    }
+    }
+    return 0;
+}
+
+int lr_rowset_count(lr_run *run, lr_rowset *rs, int64_t *out, lr_err *e)
+{
+    lr_sql inner = lr_sql_new(&run->arena), q = lr_sql_new(&run->arena);
+    lr_value n;
+    if (lr_rowset_sql(run, rs, &inner, e) != 0) return -1;
+    lr_sqlf(&q, "SELECT count(*) FROM (%Q) AS \"rows\"", &inner);
+    if (lr_query_value(run, run->session->warehouse, &q, &run->arena, &n, NULL, e) != 0) return -1;
+    *out = n.i;
+    return 0;
+}
+
+int lr_rowset_open(lr_run *run, lr_rowset *rs, lr_cursor **out, lr_err *e)
+{
+    lr_sql q = lr_sql_new(&run->arena);
+    if (lr_rowset_sql(run, rs, &q, e) != 0) return -1;
+    return lr_query(run, run->session->warehouse, &q, out, e);
+}
+
+int lr_rowset_map(lr_run *run, lr_rowset *input, const char *where, const lr_field *declared, int n,
+                  lr_map_fn fn, void *arg, lr_rowset **out, lr_err *e)
+{
+    lr_rowset *rs = lr_alloc(&run->arena, sizeof *rs);
+    rs->kind = LR_ROWS_MAP;
+    rs->where = where;
+    rs->title = input->title;
+    rs->input = input;
+    rs->fields = lr_alloc(&run->arena, (size_t)(input->n + n + 1) * sizeof *rs->fields);
+    for (int i = 0; i < input->n; i++) {
+        rs->fields[i] = input->fields[i];
+        rs->fields[i].not_null = 0;
+    }
+    rs->n = input->n;
+    for (int i = 0; i < n; i++) {
+        int at = -1;
+        for (int j = 0; j < rs->n && at < 0; j++)
+            if (strcmp(rs->fields[j].name, declared[i].name) == 0) at = j;
+        if (at < 0) at = rs->n++;
+        rs->fields[at] = declared[i];
+    }
+    if (rs->n == 0) return lr_fail(e, LR_FAILED, "the rows have no columns");
+    rs->window = input->window;
+    rs->time_name = input->time_name;
+    rs->map = fn;
+    rs->map_arg = arg;
+    *out = rs;
+    return 0;
+}

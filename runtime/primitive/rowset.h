@@ -1,0 +1,109 @@
+/* rowset.h - rows that are described, not read: a tree of extract, scd2_join,
+ * group and map, which becomes one SELECT at the warehouse when it is used.
+ * Row sets live in the run's arena. */
+#ifndef LRUN_PRIMITIVE_ROWSET_H
+#define LRUN_PRIMITIVE_ROWSET_H
+
+#include "primitive/args.h"
+#include "run/window.h"
+
+typedef enum lr_rows_kind { LR_ROWS_EXTRACT, LR_ROWS_JOIN, LR_ROWS_GROUP, LR_ROWS_MAP } lr_rows_kind;
+typedef enum lr_nulls { LR_NULLS_ERROR, LR_NULLS_INCLUDE, LR_NULLS_SKIP } lr_nulls;
+
+struct lr_rowset;
+
+/* Rows in and rows out for a function that maps them: next gives 1 for a row, 0
+ * at the end, -1 on error; put takes a row of the row set's fields. Neither
+ * raises, so the function may. */
+typedef struct lr_feed {
+    const struct lr_rowset *rs;
+    int (*next)(struct lr_feed *feed, const lr_value **row, lr_err *e);
+    int (*put)(struct lr_feed *feed, const lr_value *row, lr_err *e);
+    const lr_driver *source, *into;
+    lr_cursor *cursor;
+    lr_sink *sink;
+} lr_feed;
+
+typedef int (*lr_map_fn)(void *arg, lr_feed *feed, lr_err *e);
+
+typedef struct lr_rowset {
+    lr_rows_kind kind;
+    const char *where;        /* the job line that made it */
+    const char *title;        /* "orders", for messages */
+    struct lr_rowset *input;  /* NULL for an extract */
+    lr_field *fields;
+    int n;
+
+    /* extract */
+    const lr_place *place;
+    lr_relation relation;     /* of `from`; not existing for sql = */
+    const char **origins;     /* for each field the plain source column, or NULL */
+    lr_sql select;            /* "SELECT ..." without FROM; for sql = all of it */
+    lr_sql from;              /* " FROM t WHERE (...)" */
+    int is_sql;
+    const char **shadowed;    /* sql =: tables whose names the warehouse has too */
+    int nshadowed;
+    const char **reads;       /* tables that it reads, for "is also written" */
+    int nreads;
+    const char *by;
+    lr_time_mode time;
+    lr_nulls nulls;
+    lr_bounds bounds;
+
+    /* every kind: the window of the rows, and the column that carries its time */
+    lr_window *window;
+    const char *time_name;
+
+    /* join: what to check before its rows are used */
+    lr_sql overlaps, unmatched;
+    lr_sql check_ends[2];     /* what follows the input's SQL in the two */
+    int drop_unmatched, keep_unmatched;
+    const char *dimension;
+
+    /* map */
+    lr_map_fn map;
+    void *map_arg;
+
+    int prepared;
+    int consumed;             /* an extract: a write has taken its rows */
+    const char *staged;       /* the temporary table that holds the rows */
+    int64_t skipped;
+} lr_rowset;
+
+/* Check the rows as far as that is possible before they are used: windows are
+ * fixed, times that cannot be told apart and NULL times are refused. */
+int lr_rowset_prepare(lr_run *run, lr_rowset *rs, lr_err *e);
+
+/* Append a SELECT of the rows at the warehouse, by their field names. Rows that
+ * are elsewhere or pass through a function are staged first. */
+int lr_rowset_sql(lr_run *run, lr_rowset *rs, lr_sql *q, lr_err *e);
+
+/* How many rows. */
+int lr_rowset_count(lr_run *run, lr_rowset *rs, int64_t *out, lr_err *e);
+
+/* A field's index by name; -1 and e lists what there is. */
+int lr_rowset_field(const lr_run *run, const lr_rowset *rs, const char *name, lr_err *e);
+int lr_rowset_has(const lr_run *run, const lr_rowset *rs, const char *name);
+
+/* The extract at the bottom. */
+lr_rowset *lr_rowset_extract(lr_rowset *rs);
+
+/* Read the rows into a temporary table. */
+int lr_rowset_stage(lr_run *run, lr_rowset *rs, lr_err *e);
+
+/* Rows through a function: fields are those of the input and the declared. */
+int lr_rowset_map(lr_run *run, lr_rowset *input, const char *where, const lr_field *declared, int n,
+                  lr_map_fn fn, void *arg, lr_rowset **out, lr_err *e);
+
+/* Cursor over the rows, at *place. */
+int lr_rowset_open(lr_run *run, lr_rowset *rs, lr_cursor **out, lr_err *e);
+
+/* A string that names a field is that field, else it is SQL of its own. */
+void lr_rowset_expr(const lr_run *run, const lr_rowset *rs, const char *qualifier, const char *text, lr_sql *q);
+
+int lr_extract_prepare(lr_run *run, lr_rowset *rs, lr_err *e);
+int lr_join_prepare(lr_run *run, lr_rowset *rs, lr_err *e);
+int lr_extract_sql(lr_run *run, lr_rowset *rs, lr_sql *q, lr_err *e);
+int lr_shadow(lr_run *run, const lr_rowset *rs, int on, lr_err *e);
+
+#endif

@@ -1,0 +1,84 @@
+/* The pump: rows from a cursor, through a function where there is one, into a
+ * temporary table at the warehouse that only this run sees. */
+#include "primitive/rowset.h"
+#include <string.h>
+
+/* Tables of these names hide the warehouse's while the source's SQL runs. */
+int lr_shadow(lr_run *run, const lr_rowset *rs, int on, lr_err *e)
+{
+    const lr_place *w = run->session->warehouse;
+    for (int i = 0; i < rs->nshadowed; i++) {
+        lr_table theirs = {rs->place->schema, rs->shadowed[i]};
+        lr_sql q = lr_sql_new(&run->arena);
+        if (on) lr_sqlf(&q, "CREATE TEMP VIEW %I AS SELECT * FROM %T", rs->shadowed[i], &theirs);
+        else lr_sqlf(&q, "DROP VIEW temp.%I", rs->shadowed[i]);
+        if (lr_exec(run, w, &q, NULL, e) != 0) return -1;
+    }
+    return 0;
+}
+
+static int make_table(lr_run *run, lr_rowset *rs, lr_table *t, lr_err *e)
+{
+    const lr_place *w = run->session->warehouse;
+    t->schema = NULL;
+    t->name = lr_printf(&run->arena, "lrun_stage_%lld", (long long)++run->staged);
+    lr_sql q = lr_sql_new(&run->arena);
+    w->dialect->create_table(&q, t, rs->fields, rs->n, NULL, 0, 1);
+    return lr_exec(run, w, &q, NULL, e);
+}
+
+static int feed_next(lr_feed *feed, const lr_value **row, lr_err *e)
+{
+    return feed->source->next(feed->cursor, row, e);
+}
+
+static int feed_put(lr_feed *feed, const lr_value *row, lr_err *e)
+{
+    return feed->into->put(feed->sink, row, e);
+}
+
+static int pump(lr_feed *feed, lr_err *e)
+{
+    const lr_value *row;
+    int got;
+    if (feed->rs->map != NULL) return feed->rs->map(feed->rs->map_arg, feed, e);
+    while ((got = feed->next(feed, &row, e)) == 1)
+        if (feed->put(feed, row, e) != 0) return -1;
+    return got;
+}
+
+int lr_rowset_stage(lr_run *run, lr_rowset *rs, lr_err *e)
+{
+    const lr_place *w = run->session->warehouse;
+    if (rs->staged != NULL) return 0;
+    lr_sql rows = lr_sql_new(&run->arena), insert = lr_sql_new(&run->arena);
+    const lr_place *place = rs->kind == LR_ROWS_EXTRACT ? rs->place : w;
+    lr_rowset *from = rs->kind == LR_ROWS_MAP ? rs->input : rs;
+    int failed = from->kind == LR_ROWS_EXTRACT && from->staged == NULL && from == rs
+                     ? lr_extract_sql(run, from, &rows, e)
+                     : lr_rowset_sql(run, from, &rows, e);
+    if (failed != 0) return -1;
+    lr_table t;
+    if (make_table(run, rs, &t, e) != 0) return -1;
+    lr_sqlf(&insert, "INSERT INTO %I VALUES (", t.name);
+    for (int i = 0; i < rs->n; i++) {
+        lr_value none = lr_null();
+        lr_sqlf(&insert, i == 0 ? "%V" : ", %V", &none);
+    }
+    lr_sqlf(&insert, ")");
+    if (lr_shadow(run, rs, 1, e) != 0) return -1;
+    lr_feed feed = {rs, feed_next, feed_put, place->driver, w->driver, NULL, NULL};
+    failed = lr_query(run, place, &rows, &feed.cursor, e);
+    if (failed == 0) failed = w->driver->sink(w->conn, lr_sql_text(&insert, w->dialect), rs->n, &feed.sink, e);
+    if (failed == 0) failed = pump(&feed, e);
+    place->driver->finish(feed.cursor);
+    if (failed == 0) {
+        failed = w->driver->end(feed.sink, NULL, e);
+        feed.sink = NULL;
+    }
+    w->driver->abort(feed.sink);
+    lr_err after = {0};
+    if (lr_shadow(run, rs, 0, failed == 0 ? e : &after) != 0) failed = -1;
+    if (failed == 0) rs->staged = t.name;
+    return failed == 0 ? 0 : -1;
+}

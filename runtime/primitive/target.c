@@ -1,0 +1,256 @@
+/* Finding, making and checking the target of a write. */
+#include "primitive/target.h"
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static int refuse_reading(lr_run *run, const lr_target *t, lr_err *e)
+{
+    const lr_place *w = run->session->warehouse;
+    for (const lr_rowset *rs = t->source; rs != NULL; rs = rs->input) {
+        if (rs->dimension != NULL && lr_name_equal(w->dialect, rs->dimension, t->rel.table.name)) {
+            lr_fail(e, LR_FAILED, "%s is read as a dimension and written by the same rows", t->name);
+            return lr_hint(e, "write into another table");
+        }
+        if (rs->kind != LR_ROWS_EXTRACT || rs->place->conn != w->conn || rs->place->schema != NULL) continue;
+        for (int i = 0; i < rs->nreads; i++) {
+            if (!lr_name_equal(w->dialect, rs->reads[i], t->rel.table.name)) continue;
+            lr_fail(e, LR_FAILED, "%s is the table that the rows are read from", t->name);
+            return lr_hint(e, "write into another table, or give source and warehouse different databases");
+        }
+    }
+    return 0;
+}
+
+static int refuse_name(lr_run *run, const lr_target *t, lr_err *e)
+{
+    if (strncasecmp(t->rel.table.name, "lrun_", 5) == 0 || strncasecmp(t->rel.table.name, "sqlite_", 7) == 0) {
+        lr_fail(e, LR_FAILED, "%s is a name of the ledger or the database itself", t->name);
+        return lr_hint(e, "choose another name");
+    }
+    if (t->rel.is_view) {
+        lr_fail(e, LR_FAILED, "%s is a view", t->name);
+        return lr_hint(e, "write into the table behind it");
+    }
+    if (lr_unwritten_mark(run, t->source) && !t->rel.exists) {
+        lr_fail(e, LR_FAILED, "%s does not exist, and the watermark says that rows were loaded into it before", t->name);
+        return lr_hint(e, "bring the table back, or start again with lrun watermark %s --clear", run->job->name);
+    }
+    return 0;
+}
+
+static int make(lr_run *run, lr_target *t, const char *index_column, lr_err *e)
+{
+    const lr_place *w = run->session->warehouse;
+    const lr_rowset *rs = t->source;
+    const lr_dialect *from = lr_rowset_extract(t->source)->place->dialect;
+    int n = rs->n + (t->stamp != NULL && !lr_rowset_has(run, rs, t->stamp));
+    lr_field *fields = lr_alloc(&run->arena, (size_t)(n + 1) * sizeof *fields);
+    for (int i = 0; i < rs->n; i++) {
+        fields[i].name = rs->fields[i].name;
+        fields[i].decl = w->dialect->type_for(&run->arena, from, rs->fields[i].decl);
+    }
+    if (n > rs->n) {
+        fields[rs->n].name = t->stamp;
+        fields[rs->n].decl = "TIMESTAMP";
+    }
+    lr_sql q = lr_sql_new(&run->arena);
+    w->dialect->create_table(&q, &t->rel.table, fields, n, t->key, t->nkey, 0);
+    if (lr_write(run, &q, NULL, e) != 0) return -1;
+    if (index_column != NULL) {
+        q = lr_sql_new(&run->arena);
+        w->dialect->create_index(&q, &t->rel.table, index_column);
+        if (lr_write(run, &q, NULL, e) != 0) return -1;
+    }
+    t->created = 1;
+    lr_buf key = {0};
+    for (int i = 0; i < t->nkey; i++) lr_buf_printf(&key, "%s%s", i == 0 ? " with primary key " : ", ", t->key[i]);
+    lr_note(run, "%s %s%s", t->name, run->mode == LR_MODE_PLAN ? "would be made" : "did not exist and is made now",
+            key.data != NULL ? key.data : "");
+    lr_buf_free(&key);
+    if (run->mode != LR_MODE_PLAN && run->mode != LR_MODE_RECONCILE) {
+        lr_table table = t->rel.table;
+        return w->dialect->relation(w->driver, w->conn, &run->arena, &table, 1, &t->rel, e);
+    }
+    /* A plan goes on as if it were there. */
+    t->rel.fields = fields;
+    t->rel.nfields = n;
+    if (t->nkey > 0) {
+        t->rel.keys = lr_alloc(&run->arena, sizeof *t->rel.keys);
+        t->rel.nkeys = 1;
+        t->rel.keys[0] = (lr_key){t->key, lr_alloc(&run->arena, (size_t)t->nkey * sizeof(char *)), t->nkey};
+    }
+    return 0;
+}
+
+/* "name type" lines of the rows' columns, as the ledger keeps them. */
+static const char *column_lines(lr_run *run, const lr_rowset *rs)
+{
+    lr_buf b = {0};
+    for (int i = 0; i < rs->n; i++) lr_buf_printf(&b, "%s\t%s\n", rs->fields[i].name, rs->fields[i].decl);
+    const char *out = lr_dup(&run->arena, b.data != NULL ? b.data : "");
+    lr_buf_free(&b);
+    return out;
+}
+
+/* Columns that the last run of the same job file wrote and that the source now
+ * lacks or has with another type: a renamed column must not go unseen. */
+static int drifted(lr_run *run, const lr_target *t, const char *before, lr_buf *what, lr_err *e)
+{
+    const lr_dialect *d = run->session->warehouse->dialect;
+    char *lines = lr_dup(&run->arena, before), *save = NULL;
+    (void)e;
+    for (char *line = strtok_r(lines, "\n", &save); line != NULL; line = strtok_r(NULL, "\n", &save)) {
+        char *type = strrchr(line, '\t');
+        if (type == NULL) continue;
+        *type++ = 0;
+        int ours = lr_field_find(d, &t->rel, line), theirs = -1;
+        for (int i = 0; i < t->source->n; i++)
+            if (lr_name_equal(d, t->source->fields[i].name, line)) theirs = i;
+        if (ours < 0) continue;
+        const char *sep = what->len > 0 ? "; " : "";
+        if (theirs < 0)
+            lr_buf_printf(what, "%scolumn %s (%s) is gone from the source", sep, line, type);
+        else if (strcasecmp(t->source->fields[theirs].decl, type) != 0 &&
+                 strcasecmp(t->source->fields[theirs].decl, t->rel.fields[ours].decl) != 0)
+            lr_buf_printf(what, "%scolumn %s was %s and is %s now", sep, line, type, t->source->fields[theirs].decl);
+    }
+    return what->len > 0;
+}
+
+static int match_columns(lr_run *run, lr_target *t, const char *new_columns, lr_err *e)
+{
+    const lr_place *w = run->session->warehouse;
+    const lr_dialect *d = w->dialect, *from = lr_rowset_extract(t->source)->place->dialect;
+    int add = strcmp(new_columns, "add") == 0, ignore = strcmp(new_columns, "ignore") == 0;
+    lr_buf missing = {0}, drift = {0};
+    const char *before = NULL, *now = column_lines(run, t->source);
+    t->columns = lr_alloc(&run->arena, (size_t)(t->source->n + 1) * sizeof *t->columns);
+    lr_field *added = lr_alloc(&run->arena, (size_t)(t->source->n + 2) * sizeof *added);
+    int nadded = 0;
+    for (int i = 0; i < t->source->n; i++) {
+        const lr_field *f = &t->source->fields[i];
+        int at = lr_field_find(d, &t->rel, f->name);
+        if (at >= 0 && t->rel.fields[at].generated) continue;
+        if (at >= 0 && t->stamp != NULL && lr_name_equal(d, f->name, t->stamp)) continue;
+        if (at >= 0 || add) t->columns[t->n++] = f->name;
+        if (at >= 0) continue;
+        added[nadded].name = f->name;
+        added[nadded++].decl = d->type_for(&run->arena, from, f->decl);
+        lr_buf_printf(&missing, "%s%s%s%s", missing.len > 0 ? ", " : "", f->name, f->decl[0] != 0 ? " " : "", f->decl);
+    }
+    if (t->stamp != NULL && lr_field_find(d, &t->rel, t->stamp) < 0) {
+        added[nadded].name = t->stamp;
+        added[nadded++].decl = "TIMESTAMP";
+        lr_buf_printf(&missing, "%s%s", missing.len > 0 ? ", " : "", t->stamp);
+    }
+    int failed = run->mode == LR_MODE_RUN && !t->created ? lr_ledger_columns(run, t->name, &before, e) : 0;
+    if (failed == 0 && before != NULL && strcmp(before, now) != 0 && drifted(run, t, before, &drift, e)) {
+        lr_fail(e, LR_FAILED, "the source has changed since the last run: %s%s%s", drift.data,
+                missing.len > 0 ? "; the target lacks " : "", missing.len > 0 ? missing.data : "");
+        lr_hint(e, "say in the job what is meant: list the columns with columns = { ... }, or change the target's column");
+        failed = -1;
+    } else if (failed == 0 && nadded > 0 && !add && !ignore) {
+        lr_fail(e, LR_FAILED, "%s lacks column%s %s", t->name, nadded > 1 ? "s" : "", missing.data);
+        lr_hint(e, "pass new_columns = \"add\" or \"ignore\", or list the columns with columns = { ... }");
+        failed = -1;
+    }
+    for (int i = 0; failed == 0 && add && i < nadded; i++) {
+        lr_sql q = lr_sql_new(&run->arena);
+        d->add_column(&q, &t->rel.table, &added[i]);
+        failed = lr_write(run, &q, NULL, e);
+        if (failed == 0) lr_note(run, "%s gets the column %s %s", t->name, added[i].name, added[i].decl);
+    }
+    if (failed == 0 && add && nadded > 0 && run->mode != LR_MODE_PLAN) {
+        lr_table table = t->rel.table;
+        failed = d->relation(w->driver, w->conn, &run->arena, &table, 1, &t->rel, e);
+    }
+    if (failed == 0 && ignore && t->stamp != NULL && lr_field_find(d, &t->rel, t->stamp) < 0) t->stamp = NULL;
+    if (failed == 0 && run->mode == LR_MODE_RUN && (before == NULL || strcmp(before, now) != 0))
+        failed = lr_ledger_set_columns(run, t->name, now, e);
+    lr_buf_free(&missing);
+    lr_buf_free(&drift);
+    if (failed == 0 && t->n == 0) return lr_fail(e, LR_FAILED, "no column of the rows is one of %s", t->name);
+    return failed;
+}
+
+/* A value that the target's column would change on the way is refused. */
+static int check_bent(lr_run *run, const lr_target *t, lr_err *e)
+{
+    const lr_place *w = run->session->warehouse;
+    const lr_dialect *d = w->dialect;
+    lr_sql any = lr_sql_new(&run->arena), which = lr_sql_new(&run->arena), value = lr_sql_new(&run->arena);
+    for (int i = 0; i < t->source->n; i++) {
+        const lr_field *f = &t->source->fields[i];
+        int at = lr_field_find(d, &t->rel, f->name), written = 0;
+        for (int j = 0; j < t->n; j++) written |= strcmp(t->columns[j], f->name) == 0;
+        if (at < 0 || !written) continue;
+        lr_sql column = lr_sql_column(&run->arena, "rows", f->name), bent = lr_sql_new(&run->arena);
+        if (!d->bends(&bent, &column, f->decl, t->rel.fields[at].decl)) continue;
+        lr_value name = lr_text(f->name);
+        lr_sqlf(&any, any.len == 0 ? "%Q" : " OR %Q", &bent);
+        lr_sqlf(&which, " WHEN %Q THEN %V", &bent, &name);
+        lr_sqlf(&value, " WHEN %Q THEN %Q", &bent, &column);
+    }
+    if (any.len == 0) return 0;
+    lr_sql q = lr_sql_new(&run->arena);
+    const char *key = t->nkey > 0 ? t->key[0] : t->source->fields[0].name;
+    lr_sqlf(&q, "SELECT CASE%Q END, CASE%Q END, \"rows\".%I FROM (%Q) AS \"rows\" WHERE %Q LIMIT 1", &which, &value, key, &t->rows, &any);
+    lr_cursor *k;
+    const lr_value *row;
+    if (lr_query(run, w, &q, &k, e) != 0) return -1;
+    int got = w->driver->next(k, &row, e);
+    if (got == 1) {
+        static const char *const classes[] = {"null", "integer", "real", "text", "blob", "boolean", "numeric", "date", "timestamp", "timestamptz"};
+        const char *column = lr_value_text(&run->arena, &row[0]), *text = lr_value_text(&run->arena, &row[1]);
+        const char *id = lr_value_text(&run->arena, &row[2]);
+        int at = lr_field_find(d, &t->rel, column);
+        lr_fail(e, LR_FAILED, "column %s (%s) cannot keep the %s value %s exactly, at %s %s", column,
+                t->rel.fields[at].decl, classes[row[1].type], text, key, id != NULL ? id : "NULL");
+        lr_hint(e, "give the target's column a type that keeps it, such as TEXT, or convert it in columns");
+    }
+    w->driver->finish(k);
+    return got == 0 ? 0 : -1;
+}
+
+int lr_target_open(lr_run *run, const lr_primitive *p, const lr_args *args, const char **key, int nkey,
+                   const char *index_column, lr_target *t, lr_err *e)
+{
+    const lr_place *w = run->session->warehouse;
+    char stamp_text[40];
+    memset(t, 0, sizeof *t);
+    t->primitive = p;
+    t->source = (lr_rowset *)args->first.p;
+    t->key = key;
+    t->nkey = nkey;
+    t->stamp = lr_dup(&run->arena, lr_arg_text(lr_arg_of(p, args, "stamp"), NULL));
+    t->stamp_value = lr_text(lr_dup(&run->arena, lr_format_offset(run->job->zone, run->job->run_start, stamp_text)));
+    const char *into = lr_arg_text(lr_arg_of(p, args, "into"), NULL);
+    const char *new_columns = lr_arg_text(lr_arg_of(p, args, "new_columns"), "error");
+    lr_table table;
+    if (strcmp(new_columns, "error") != 0 && strcmp(new_columns, "add") != 0 && strcmp(new_columns, "ignore") != 0) {
+        lr_fail(e, LR_FAILED, "new_columns = \"%s\" is not known", new_columns);
+        return lr_hint(e, "use \"error\", \"add\" or \"ignore\"");
+    }
+    for (int i = 0; i < nkey; i++)
+        if (lr_rowset_field(run, t->source, key[i], e) < 0) return -1;
+    if (w->dialect->resolve(w->driver, w->conn, &run->arena, w->schema, into, &table, e) != 0) return -1;
+    if (w->dialect->relation(w->driver, w->conn, &run->arena, &table, 1, &t->rel, e) != 0) return -1;
+    t->name = lr_dup(&run->arena, t->rel.exists ? t->rel.table.name : into);
+    if (refuse_name(run, t, e) != 0 || refuse_reading(run, t, e) != 0) return -1;
+    if (!t->rel.exists && !lr_arg_bool(lr_arg_of(p, args, "create"), 1)) {
+        lr_fail(e, LR_FAILED, "%s does not exist", t->name);
+        return lr_hint(e, "make it, or drop create = false");
+    }
+    for (int i = 0; t->rel.exists && i < nkey; i++) {
+        if (lr_field_find(w->dialect, &t->rel, key[i]) >= 0) continue;
+        lr_fail(e, LR_FAILED, "%s has no column \"%s\" to match the key with", t->name, key[i]);
+        return lr_hint(e, "name the key by the target's columns");
+    }
+    if (lr_rowset_prepare(run, t->source, e) != 0) return -1;
+    if (!t->rel.exists && make(run, t, index_column, e) != 0) return -1;
+    if (match_columns(run, t, new_columns, e) != 0) return -1;
+    t->rows = lr_sql_new(&run->arena);
+    if (lr_rowset_sql(run, t->source, &t->rows, e) != 0) return -1;
+    return t->created || run->mode == LR_MODE_PLAN ? 0 : check_bent(run, t, e);
+}

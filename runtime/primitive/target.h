@@ -1,0 +1,55 @@
+/* target.h - the table that a primitive writes: found or made, its columns
+ * matched with the rows', everything refused that would bend or lose a value.
+ * All refusals come before the first write. */
+#ifndef LRUN_PRIMITIVE_TARGET_H
+#define LRUN_PRIMITIVE_TARGET_H
+
+#include "primitive/extract.h"
+
+/* The options that every writing primitive has; put first in its table. */
+#define LR_WRITE_OPTIONS                                                                                      \
+    {"into", LR_ARG_STRING, 1, NULL, "the target table at the warehouse"},                                     \
+    {"create", LR_ARG_BOOL, 0, "true", "make a target that does not exist from the rows' columns"},            \
+    {"new_columns", LR_ARG_STRING, 0, "error",                                                                 \
+     "columns that the target lacks: \"error\", \"add\" (as nullable) or \"ignore\" (leave out)"},             \
+    {"stamp", LR_ARG_STRING, 0, NULL, "a column set to run_start where a row is inserted or changed"}
+
+typedef struct lr_target {
+    const lr_primitive *primitive;
+    lr_rowset *source;
+    lr_relation rel;
+    const char *name;      /* as in the ledger and in messages */
+    const char **columns;  /* written, by the target's names; the rows have the same */
+    int n;
+    const char **key;
+    int nkey;
+    const char *stamp;     /* or NULL */
+    lr_value stamp_value;
+    int created;
+    lr_sql rows;           /* the SELECT of the rows */
+} lr_target;
+
+/* index_column: where the target is made, the column to put an index on. */
+int lr_target_open(lr_run *run, const lr_primitive *p, const lr_args *args, const char **key, int nkey,
+                   const char *index_column, lr_target *out, lr_err *e);
+
+/* No NULL in the key, and no key twice; unique is the target's constraint. */
+int lr_check_keys(lr_run *run, const lr_target *t, const lr_key *unique, int check_twice, lr_err *e);
+
+/* "INSERT INTO target (columns) SELECT columns FROM (rows)". */
+void lr_target_insert(lr_run *run, const lr_target *t, lr_sql *q);
+
+/* Do the rows come from a watermark that has been saved before? */
+int lr_unwritten_mark(lr_run *run, lr_rowset *rs);
+
+/* Is there a row? */
+int lr_any_row(lr_run *run, const lr_sql *select, int *any, lr_err *e);
+
+/* Count, tell and remember the write. column and partition for reconcile. */
+int lr_target_done(lr_run *run, const lr_target *t, const lr_counts *c, const char *column,
+                   const lr_sql *partition, lr_result *out, lr_err *e);
+
+/* " AND region = 'EU'" from { region = "EU" }, for the target. */
+int lr_partition_sql(lr_run *run, const lr_relation *rel, const lr_arg *partition, lr_sql *q, lr_err *e);
+
+#endif

@@ -1,0 +1,185 @@
+/* What the writes share: key checks, the INSERT, and the account of a write. */
+#include "primitive/target.h"
+#include <string.h>
+
+/* The rows are a table's, and a constraint there makes the key unique. */
+static int proven_unique(const lr_target *t, const lr_key *unique)
+{
+    const lr_rowset *rs = t->source;
+    if (rs->kind != LR_ROWS_EXTRACT || rs->is_sql) return 0;
+    for (int i = 0; unique != NULL && i < unique->n; i++)
+        if (unique->collations[i] != NULL) return 0;
+    for (int k = 0; k < rs->relation.nkeys; k++) {
+        const lr_key *key = &rs->relation.keys[k];
+        int found = 0;
+        for (int i = 0; i < key->n; i++)
+            for (int j = 0; j < t->nkey; j++)
+                for (int f = 0; f < rs->n; f++)
+                    if (strcmp(rs->fields[f].name, t->key[j]) == 0 && rs->origins[f] != NULL &&
+                        strcmp(rs->origins[f], key->columns[i]) == 0) {
+                        found++;
+                        j = t->nkey;
+                        break;
+                    }
+        if (found == key->n) return 1;
+    }
+    return 0;
+}
+
+static int check_key_nulls(lr_run *run, const lr_target *t, lr_err *e)
+{
+    for (int i = 0; i < t->nkey; i++) {
+        int f = lr_rowset_field(run, t->source, t->key[i], e);
+        lr_value n;
+        if (t->source->kind == LR_ROWS_EXTRACT && t->source->fields[f].not_null) continue;
+        lr_sql q = lr_sql_new(&run->arena);
+        lr_sqlf(&q, "SELECT count(*) FROM (%Q) AS \"rows\" WHERE %I IS NULL", &t->rows, t->key[i]);
+        if (lr_query_value(run, run->session->warehouse, &q, &run->arena, &n, NULL, e) != 0) return -1;
+        if (n.i == 0) continue;
+        lr_fail(e, LR_FAILED, "key column %s is NULL in %lld row%s of the extract", t->key[i], (long long)n.i, n.i == 1 ? "" : "s");
+        return lr_hint(e, "NULL matches nothing: leave such rows out with where, or use another key");
+    }
+    return 0;
+}
+
+int lr_check_keys(lr_run *run, const lr_target *t, const lr_key *unique, int check_twice, lr_err *e)
+{
+    const lr_place *w = run->session->warehouse;
+    if (run->mode == LR_MODE_PLAN && t->source->kind == LR_ROWS_MAP) return 0;
+    if (check_key_nulls(run, t, e) != 0) return -1;
+    if (!check_twice || proven_unique(t, unique)) return 0;
+    lr_sql list = lr_sql_new(&run->arena), q = lr_sql_new(&run->arena);
+    for (int i = 0; i < t->nkey; i++) {
+        lr_sqlf(&list, i == 0 ? "%I" : ", %I", t->key[i]);
+        for (int j = 0; unique != NULL && j < unique->n; j++)
+            if (unique->collations[j] != NULL && lr_name_equal(w->dialect, unique->columns[j], t->key[i]))
+                lr_sqlf(&list, " COLLATE %I", unique->collations[j]);
+    }
+    lr_sqlf(&q, "SELECT %Q FROM (%Q) AS \"rows\" GROUP BY %Q HAVING count(*) > 1 LIMIT 5", &list, &t->rows, &list);
+    lr_cursor *k;
+    const lr_value *row;
+    int got, n = 0;
+    lr_buf names = {0};
+    if (lr_query(run, w, &q, &k, e) != 0) return -1;
+    while ((got = w->driver->next(k, &row, e)) == 1) {
+        lr_buf_puts(&names, n++ > 0 ? ", " : "");
+        if (t->nkey > 1) lr_buf_putc(&names, '(');
+        for (int i = 0; i < t->nkey; i++) lr_buf_printf(&names, "%s%s", i > 0 ? ", " : "", lr_value_text(&run->arena, &row[i]));
+        if (t->nkey > 1) lr_buf_putc(&names, ')');
+    }
+    w->driver->finish(k);
+    if (got == 0 && n > 0) {
+        lr_buf columns = {0};
+        for (int i = 0; i < t->nkey; i++) lr_buf_printf(&columns, "%s%s", i > 0 ? ", " : "", t->key[i]);
+        lr_fail(e, LR_FAILED, "key %s is twice in the extract (%s)", columns.data, names.data);
+        lr_hint(e, "pass newest = \"updated_at\" to keep the latest, or fix the source");
+        lr_buf_free(&columns);
+        got = -1;
+    }
+    lr_buf_free(&names);
+    return got;
+}
+
+/* The very same columns in the same order, from a whole table: SQLite then
+ * copies rows without taking them apart. */
+static int whole_table(const lr_target *t)
+{
+    const lr_rowset *rs = t->source;
+    if (rs->kind != LR_ROWS_EXTRACT || rs->is_sql || rs->staged != NULL || rs->window != NULL || t->stamp != NULL) return 0;
+    if (rs->n != rs->relation.nfields || t->n != rs->n || t->rel.nfields != rs->n) return 0;
+    if (strstr(rs->from.text, " WHERE 1=1") == NULL || strcmp(strstr(rs->from.text, " WHERE 1=1"), " WHERE 1=1") != 0) return 0;
+    for (int i = 0; i < t->n; i++)
+        if (rs->origins[i] == NULL || strcmp(t->columns[i], t->rel.fields[i].name) != 0 ||
+            strcmp(rs->origins[i], rs->relation.fields[i].name) != 0 || strcmp(t->columns[i], rs->origins[i]) != 0)
+            return 0;
+    return 1;
+}
+
+void lr_target_insert(lr_run *run, const lr_target *t, lr_sql *q)
+{
+    if (whole_table(t) && t->source->place->conn == run->session->warehouse->conn) {
+        lr_sqlf(q, "INSERT INTO %T SELECT * FROM %T", &t->rel.table, &t->source->relation.table);
+        return;
+    }
+    lr_sqlf(q, "INSERT INTO %T (", &t->rel.table);
+    for (int i = 0; i < t->n; i++) lr_sqlf(q, i == 0 ? "%I" : ", %I", t->columns[i]);
+    if (t->stamp != NULL) lr_sqlf(q, ", %I", t->stamp);
+    lr_sqlf(q, ") SELECT ");
+    for (int i = 0; i < t->n; i++) lr_sqlf(q, i == 0 ? "%I" : ", %I", t->columns[i]);
+    if (t->stamp != NULL) lr_sqlf(q, ", %V", &t->stamp_value);
+    lr_sqlf(q, " FROM (%Q) AS \"rows\"", &t->rows);
+}
+
+int lr_any_row(lr_run *run, const lr_sql *select, int *any, lr_err *e)
+{
+    lr_sql q = lr_sql_new(&run->arena);
+    lr_value v;
+    lr_sqlf(&q, "SELECT EXISTS (%Q)", select);
+    if (lr_query_value(run, run->session->warehouse, &q, &run->arena, &v, NULL, e) != 0) return -1;
+    *any = v.i != 0;
+    return 0;
+}
+
+int lr_unwritten_mark(lr_run *run, lr_rowset *rs)
+{
+    (void)run;
+    const lr_window *w = lr_rowset_extract(rs)->window;
+    return w != NULL && w->mark != NULL && w->saved != NULL;
+}
+
+int lr_target_done(lr_run *run, const lr_target *t, const lr_counts *c, const char *column,
+                   const lr_sql *partition, lr_result *out, lr_err *e)
+{
+    lr_rowset *extract = lr_rowset_extract(t->source);
+    int plan = run->mode == LR_MODE_PLAN || run->mode == LR_MODE_RECONCILE;
+    out->kind = LR_RESULT_COUNTS;
+    out->counts = *c;
+    out->unknown = plan;
+    lr_written *w = lr_alloc(&run->arena, sizeof *w);
+    w->rows = t->source;
+    w->target = t->name;
+    w->column = column;
+    w->partition = partition;
+    w->key = t->key;
+    w->nkey = t->nkey;
+    w->next = run->written;
+    run->written = w;
+    if (extract->window != NULL && !extract->consumed) lr_window_consume(run, extract->window);
+    extract->consumed = 1;
+    if (plan) return 0;
+    run->counts.read += c->read;
+    run->counts.inserted += c->inserted;
+    run->counts.updated += c->updated;
+    run->counts.deleted += c->deleted;
+    run->counts.skipped += c->skipped;
+    lr_event ev = {.name = "write"};
+    lr_event_text(&ev, "target", t->name);
+    lr_event_text(&ev, "primitive", t->primitive->name);
+    lr_event_text(&ev, "window", t->source->window != NULL ? lr_window_text(run, t->source->window) : NULL);
+    lr_event_int(&ev, "rows_read", c->read);
+    lr_event_int(&ev, "rows_inserted", c->inserted);
+    lr_event_int(&ev, "rows_updated", c->updated);
+    lr_event_int(&ev, "rows_deleted", c->deleted);
+    lr_event_int(&ev, "rows_skipped", c->skipped);
+    lr_event_bool(&ev, "created", t->created);
+    lr_report(run, &ev);
+    return run->mode == LR_MODE_RUN ? lr_ledger_add_write(run, t->name, t->primitive->name, c, e) : 0;
+}
+
+int lr_partition_sql(lr_run *run, const lr_relation *rel, const lr_arg *partition, lr_sql *q, lr_err *e)
+{
+    const lr_dialect *d = run->session->warehouse->dialect;
+    for (int i = 0; partition->type == LR_ARG_MAP && i < partition->n; i++) {
+        const char *name = partition->names[i];
+        const lr_arg *v = &partition->items[i];
+        int at = name != NULL ? lr_field_find(d, rel, name) : -1;
+        if (at < 0) {
+            lr_fail(e, LR_FAILED, "partition: %s has no column \"%s\"", rel->table.name, name != NULL ? name : "?");
+            return lr_hint(e, "write partition = { region = \"EU\" } with a column of the target");
+        }
+        if (v->type == LR_ARG_NULL) lr_sqlf(q, " AND %I IS NULL", rel->fields[at].name);
+        else if (v->type == LR_ARG_LIST || v->type == LR_ARG_MAP) return lr_fail(e, LR_FAILED, "partition: %s must be one value", name);
+        else lr_sqlf(q, " AND %I = %V", rel->fields[at].name, &v->value);
+    }
+    return 0;
+}

@@ -1,0 +1,46 @@
+/* ledger.h - the ledger's rows. Each function is one or two statements inside
+ * the transaction that the caller has open. */
+#ifndef LRUN_RUN_LEDGER_H
+#define LRUN_RUN_LEDGER_H
+
+#include "run/run.h"
+
+#define LR_LEDGER_VERSION 1
+
+/* A ledger table, under the ledger's schema. */
+lr_table lr_ledger_table(const lr_session *s, const char *name);
+
+/* Is there a ledger, and can this program read it? *exists is set. */
+int lr_ledger_check(lr_session *s, int *exists, lr_err *e);
+int lr_ledger_create(lr_run *run, lr_err *e);
+
+/* `running` rows of this job whose process is gone become `interrupted`. */
+int lr_ledger_sweep(lr_run *run, lr_err *e);
+int lr_ledger_insert(lr_run *run, const char *status, lr_err *e);
+int lr_ledger_finish(lr_run *run, const char *status, const char *error, lr_err *e);
+int lr_ledger_delete(lr_run *run, lr_err *e);
+
+/* The run that holds the lock now, as a sentence; "" where nobody is known. */
+void lr_ledger_holder(lr_run *run, char *out, size_t size);
+
+int lr_ledger_add_write(lr_run *run, const char *target, const char *primitive, const lr_counts *c, lr_err *e);
+int lr_ledger_add_window(lr_run *run, const char *table, const char *column, const char *start,
+                         const char *stop, lr_err *e);
+typedef struct lr_check {
+    const char *target, *metric, *group, *source, *warehouse, *start, *stop;
+    int equal;
+    struct lr_check *before;
+} lr_check;
+int lr_ledger_add_check(lr_run *run, const lr_check *check, lr_err *e);
+
+/* What the last run of this job wrote into a target: "name type" lines. NULL
+ * where it never did, or where the job file has changed since. */
+int lr_ledger_columns(lr_run *run, const char *target, const char **out, lr_err *e);
+int lr_ledger_set_columns(lr_run *run, const char *target, const char *columns, lr_err *e);
+
+/* The saved watermark, in the run's arena; NULL where there is none. Refused
+ * where it was saved with other parameters. */
+int lr_ledger_watermark(lr_run *run, const char *name, const char **value, lr_err *e);
+int lr_ledger_save_watermark(lr_run *run, const char *name, const char *value, lr_err *e);
+
+#endif

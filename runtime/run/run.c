@@ -1,0 +1,173 @@
+/* One run: lock, snapshot, transaction, ledger, commit. */
+#include "run/run.h"
+#include "run/ledger.h"
+#include "run/stop.h"
+#include "run/window.h"
+#include <stdio.h>
+#include <string.h>
+
+static int writes(const lr_run *run)
+{
+    return run->mode == LR_MODE_RUN || run->mode == LR_MODE_PROMPT;
+}
+
+/* Say who holds the lock, where the ledger tells. */
+static int busy(lr_run *run, lr_err *e)
+{
+    if (e->status != LR_BUSY) return -1;
+    char who[512];
+    lr_ledger_holder(run, who, sizeof who);
+    if (who[0] != 0) snprintf(e->message, sizeof e->message, "the warehouse is locked: %s", who);
+    return lr_step(e, "job %s", run->job->name);
+}
+
+/* The small transaction before the run's own: a run that dies leaves a trace. */
+static int announce(lr_run *run, lr_err *e)
+{
+    const lr_place *w = run->session->warehouse;
+    int exists;
+    if (lr_ledger_check(run->session, &exists, e) != 0) return -1;
+    if (w->driver->begin(w->conn, 1, e) != 0) return busy(run, e);
+    int failed = exists ? 0 : lr_ledger_create(run, e);
+    if (failed == 0 && run->backfill_id == 0) {
+        failed = lr_ledger_sweep(run, e);
+        if (failed == 0) failed = lr_ledger_insert(run, "running", e);
+    }
+    if (failed == 0) failed = w->driver->commit(w->conn, e);
+    if (failed != 0) w->driver->rollback(w->conn);
+    return failed;
+}
+
+/* A source in rollback mode makes its writers wait while it is read. */
+static void say_once(lr_run *run)
+{
+    lr_session *s = run->session;
+    if (s->fresh && writes(run)) {
+        lr_note(run, "new warehouse: %s did not exist and is made now", s->warehouse->shown);
+        s->fresh = 0;
+    }
+    if (s->blocks_source) return;
+    s->blocks_source = 1;
+    for (int i = 0; i < s->n; i++) {
+        const lr_place *p = &s->places[i];
+        if (p->schema == NULL || p->conn != s->warehouse->conn || strcmp(p->url, "sqlite::memory:") == 0) continue;
+        lr_sql q = lr_sql_new(&run->arena);
+        lr_err e = {0};
+        lr_value mode;
+        lr_sqlf(&q, "PRAGMA %I.journal_mode", p->schema);
+        if (lr_query_value(run, p, &q, &run->arena, &mode, NULL, &e) != 0) continue;
+        const char *text = lr_value_text(&run->arena, &mode);
+        if (writes(run) && text != NULL && strcmp(text, "wal") != 0)
+            lr_note(run, "%s \"%s\" is not in WAL mode: programs that write it wait while it is read", p->shown, p->name);
+    }
+}
+
+int lr_run_open(lr_run *run, lr_err *e)
+{
+    if (run->open) return 0;
+    const lr_place *w = run->session->warehouse;
+    if (w->driver->begin(w->conn, writes(run), e) != 0) return busy(run, e);
+    run->open = 1;
+    for (int i = 0; i < run->session->n; i++) {
+        const lr_place *p = &run->session->places[i];
+        if (p->own && p != w && p->driver->begin(p->conn, 0, e) != 0) return lr_step(e, "connection \"%s\"", p->name);
+    }
+    return 0;
+}
+
+static void close_transaction(lr_run *run)
+{
+    for (int i = 0; i < run->session->n && run->open; i++) {
+        const lr_place *p = &run->session->places[i];
+        if (p->own && p->conn != NULL) p->driver->rollback(p->conn);
+    }
+    run->open = 0;
+}
+
+int lr_run_begin(lr_run *run, lr_err *e)
+{
+    run->started_at = lr_clock_us();
+    if (run->attempt == 0) run->attempt = 1;
+    say_once(run);
+    if (run->mode == LR_MODE_RUN && run->attempt == 1 && announce(run, e) != 0) return -1;
+    if (run->mode != LR_MODE_RUN) {
+        int exists;
+        if (lr_ledger_check(run->session, &exists, e) != 0) return -1;
+    }
+    /* The prompt opens its transaction with the first write: it must not keep
+     * the nightly run waiting while somebody thinks. */
+    if (run->mode == LR_MODE_PROMPT) return 0;
+    if (lr_run_open(run, e) != 0) return -1;
+    if (run->mode == LR_MODE_RUN && run->backfill_id != 0) return lr_ledger_insert(run, "running", e);
+    return 0;
+}
+
+int lr_run_commit(lr_run *run, lr_err *e)
+{
+    const lr_place *w = run->session->warehouse;
+    if (run->doomed) {
+        *e = run->first;
+        return -1;
+    }
+    if (!writes(run)) {
+        close_transaction(run);
+        return 0;
+    }
+    if (run->mode == LR_MODE_PROMPT && !run->open) return 0;
+    if (run->mode == LR_MODE_RUN && lr_windows_save(run, e) != 0) return -1;
+    if (run->mode == LR_MODE_RUN && lr_ledger_finish(run, "succeeded", NULL, e) != 0) return -1;
+    if (lr_stop_poll(NULL)) return lr_stop_reason(NULL, e);
+    if (w->driver->commit(w->conn, e) != 0) return busy(run, e);
+    close_transaction(run);
+    return 0;
+}
+
+/* The ledger's last word on a run that kept nothing; its own failure is not
+ * worth more than the reason that it came to record. */
+static int record(lr_run *run, const char *status, const char *why, int drop)
+{
+    const lr_place *w = run->session->warehouse;
+    lr_err e = {0};
+    if (run->run_id == 0 && drop) return 0;
+    if (w->driver->begin(w->conn, 1, &e) != 0) return -1;
+    int failed = 0;
+    if (drop) failed = lr_ledger_delete(run, &e);
+    else if (run->backfill_id != 0 && run->run_id == 0) failed = 0;
+    else if (run->backfill_id != 0) failed = lr_ledger_insert(run, status, &e);
+    if (failed == 0 && !drop && run->run_id != 0) failed = lr_ledger_finish(run, status, why, &e);
+    for (const lr_check *c = run->checked; failed == 0 && !drop && c != NULL; c = c->before)
+        failed = lr_ledger_add_check(run, c, &e);
+    if (failed == 0) failed = w->driver->commit(w->conn, &e);
+    if (failed != 0) w->driver->rollback(w->conn);
+    return failed;
+}
+
+void lr_run_abandon(lr_run *run, const lr_err *why)
+{
+    close_transaction(run);
+    if (run->mode != LR_MODE_RUN || run->run_id == 0) return;
+    char text[2048];
+    lr_err_format(why, text, sizeof text);
+    const char *status = why->status == LR_DIFFERS ? "differs"
+                         : why->status == LR_SIGINT || why->status == LR_SIGTERM ? "interrupted" : "failed";
+    /* A stop that was asked for must not stop the ledger's last word. */
+    lr_stop_hold(1);
+    record(run, status, text, why->status == LR_BUSY);
+    lr_stop_hold(0);
+}
+
+void lr_run_forget(lr_run *run)
+{
+    run->doomed = 0;
+    run->written = NULL;
+    run->windows = NULL;
+    memset(&run->counts, 0, sizeof run->counts);
+    memset(&run->first, 0, sizeof run->first);
+}
+
+void lr_run_free(lr_run *run)
+{
+    if (run->session != NULL) close_transaction(run);
+    lr_arena_free(&run->arena);
+    memset(run, 0, sizeof *run);
+}

@@ -1,0 +1,185 @@
+/* Opening and closing the databases of a run. */
+#include "run/session.h"
+#include "driver/sqlite/sqlite.h"
+#include "run/stop.h"
+#include <stdio.h>
+#include <string.h>
+
+int lr_driver_for(const char *url, const lr_driver **out, lr_err *e)
+{
+    if (strncmp(url, "sqlite:", 7) == 0) {
+        *out = &lr_sqlite_driver;
+        return 0;
+    }
+    lr_arena a = {0};
+    lr_fail(e, LR_USAGE, "\"%s\" is no connection that lrun knows", lr_url_shown(&a, url));
+    lr_arena_free(&a);
+    return lr_hint(e, "write sqlite:path/to/file.db");
+}
+
+const char *lr_url_shown(lr_arena *a, const char *url)
+{
+    const char *scheme = strstr(url, "://");
+    if (scheme != NULL) {
+        const char *host = scheme + 3;
+        size_t authority = strcspn(host, "/?#");
+        const char *at = NULL;
+        for (const char *p = host; p < host + authority; p++)
+            if (*p == '@') at = p;
+        const char *colon = at != NULL ? memchr(host, ':', (size_t)(at - host)) : NULL;
+        const char *query = strstr(url, "password=");
+        char *out = colon != NULL
+                        ? lr_printf(a, "%.*s:***%s", (int)(colon - url), url, at)
+                        : lr_dup(a, url);
+        if (query != NULL) {
+            char *found = strstr(out, "password=");
+            size_t end = strcspn(found, "&#");
+            out = lr_printf(a, "%.*spassword=***%s", (int)(found - out), out, found + end);
+        }
+        return out;
+    }
+    const char *word = strstr(url, "password=");
+    if (word == NULL) word = strstr(url, "password =");
+    if (word == NULL || strncmp(url, "sqlite:", 7) == 0) return lr_dup(a, url);
+    /* key='quoted value' or key=value */
+    const char *value = strchr(word, '=') + 1;
+    while (*value == ' ') value++;
+    const char *end = value;
+    if (*end == '\'') {
+        for (end++; *end != 0 && *end != '\''; end++)
+            if (*end == '\\' && end[1] != 0) end++;
+        if (*end == '\'') end++;
+    } else {
+        end += strcspn(end, " \t\n");
+    }
+    return lr_printf(a, "%.*spassword=***%s", (int)(word - url), url, end);
+}
+
+static lr_open how_to_open(const char *url, const lr_session_config *cfg)
+{
+    lr_open how = {.url = url, .lock_timeout_ms = cfg->lock_timeout_ms};
+    how.poll = lr_stop_poll;
+    how.stopped = lr_stop_reason;
+    return how;
+}
+
+/* Make a source usable, or keep the reason why it is not. */
+static void open_place(lr_session *s, lr_place *p, const lr_session_config *cfg)
+{
+    const lr_place *w = s->warehouse;
+    lr_err *e = &p->problem;
+    int same = p->driver == w->driver ? w->driver->same(w->conn, p->url, e) : 0;
+    if (same < 0) return;
+    if (same > 0) {
+        p->conn = w->conn;
+        p->same = 1;
+        return;
+    }
+    lr_open how = how_to_open(p->url, cfg);
+    how.readonly = 1;
+    int reached = p->driver == w->driver ? w->driver->reach(w->conn, &how, p->name, e) : 0;
+    if (reached < 0) return;
+    if (reached > 0) {
+        p->conn = w->conn;
+        p->schema = p->name;
+        return;
+    }
+    if (p->driver->open(&how, &p->conn, e) == 0) p->own = 1;
+}
+
+static int open_warehouse(lr_session *s, const lr_session_config *cfg, lr_err *e)
+{
+    lr_place *w = s->warehouse;
+    int there = w->driver->probe(w->url, e);
+    if (there < 0) return -1;
+    s->fresh = !there;
+    lr_open how = how_to_open(w->url, cfg);
+    how.readonly = s->readonly;
+    how.create = !s->readonly;
+    /* A plan of a first run has no warehouse to read: an empty one stands in. */
+    if (s->readonly && s->fresh) how.url = "sqlite::memory:";
+    if (s->fresh && cfg->must_exist) {
+        lr_fail(e, LR_UNREACHABLE, "%s: there is no warehouse, and it must exist", w->shown);
+        return lr_hint(e, "correct the path, or drop must_exist for the first run");
+    }
+    if (w->driver->open(&how, &w->conn, e) != 0) return -1;
+    w->own = 1;
+    return 0;
+}
+
+int lr_session_open(lr_session *s, const lr_session_config *cfg, lr_err *e)
+{
+    int must_exist = cfg->must_exist;
+    if (cfg->n > LR_MAX_CONNECTIONS) return lr_fail(e, LR_USAGE, "more than %d connections", LR_MAX_CONNECTIONS);
+    s->readonly = cfg->readonly;
+    for (int i = 0; i < cfg->n; i++) {
+        const lr_named *named = &cfg->named[i];
+        lr_place *p = &s->places[s->n];
+        p->name = lr_dup(&s->arena, named->name);
+        p->url = lr_dup(&s->arena, named->url);
+        p->shown = lr_url_shown(&s->arena, named->url);
+        if (lr_driver_for(p->url, &p->driver, e) != 0) return lr_step(e, "connection \"%s\"", p->name);
+        p->dialect = lr_dialect_of(p->driver);
+        s->n++;
+        if (strcmp(p->name, "warehouse") != 0) continue;
+        s->warehouse = p;
+        s->ledger_schema = lr_dup(&s->arena, named->ledger_schema);
+        must_exist = must_exist || named->must_exist;
+    }
+    if (s->warehouse == NULL) {
+        lr_fail(e, LR_USAGE, "no warehouse is configured");
+        return lr_hint(e, "pass --warehouse sqlite:path.db, set LRUN_WAREHOUSE, or write connections.lua");
+    }
+    /* A missing source must not leave a new, empty warehouse behind. */
+    for (int i = 0; i < s->n; i++) {
+        lr_place *p = &s->places[i];
+        if (strcmp(p->name, "source") != 0 || strcmp(p->url, s->warehouse->url) == 0) continue;
+        int there = p->driver->probe(p->url, e);
+        if (there == 0 && strcmp(p->url, "sqlite::memory:") != 0) {
+            lr_fail(e, LR_UNREACHABLE, "%s: no such database", p->shown);
+            lr_hint(e, "correct the path, or make the database first");
+        }
+        if (e->status != LR_OK) return lr_step(e, "connection \"source\"");
+    }
+    lr_session_config mine = *cfg;
+    mine.must_exist = must_exist;
+    if (open_warehouse(s, &mine, e) != 0) return lr_step(e, "connection \"warehouse\"");
+    for (int i = 0; i < s->n; i++) {
+        lr_place *p = &s->places[i];
+        if (p == s->warehouse) continue;
+        open_place(s, p, cfg);
+        if (p->problem.status != LR_OK && strcmp(p->name, "source") == 0) {
+            *e = p->problem;
+            return lr_step(e, "connection \"source\"");
+        }
+    }
+    return 0;
+}
+
+void lr_session_close(lr_session *s)
+{
+    for (int i = 0; i < s->n; i++)
+        if (s->places[i].own && &s->places[i] != s->warehouse) s->places[i].driver->close(s->places[i].conn);
+    if (s->warehouse != NULL && s->warehouse->own) s->warehouse->driver->close(s->warehouse->conn);
+    lr_arena_free(&s->arena);
+    memset(s, 0, sizeof *s);
+}
+
+int lr_session_place(lr_session *s, const char *name, lr_place **out, lr_err *e)
+{
+    for (int i = 0; i < s->n; i++) {
+        if (strcmp(s->places[i].name, name) != 0) continue;
+        if (s->places[i].problem.status != LR_OK) {
+            *e = s->places[i].problem;
+            return lr_step(e, "connection \"%s\"", name);
+        }
+        *out = &s->places[i];
+        return 0;
+    }
+    lr_buf known = {0};
+    for (int i = 0; i < s->n; i++) lr_buf_printf(&known, "%s%s", i > 0 ? ", " : "", s->places[i].name);
+    lr_fail(e, LR_FAILED, "no connection is named \"%s\"", name);
+    lr_hint(e, "known: %s; pass --connection %s=URL, or add it to connections.lua", known.data, name);
+    lr_buf_free(&known);
+    return -1;
+}

@@ -1,0 +1,83 @@
+/* Signals and the time limit: the handler sets a flag, the work polls it. */
+#include "run/stop.h"
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+static volatile sig_atomic_t caught;
+static int64_t deadline;
+static int held;
+static double limit;
+
+static void on_signal(int number)
+{
+    caught = number;
+}
+
+void lr_stop_install(void)
+{
+    struct sigaction act;
+    memset(&act, 0, sizeof act);
+    sigemptyset(&act.sa_mask);
+    act.sa_handler = on_signal;
+    sigaction(SIGINT, &act, NULL);
+    sigaction(SIGTERM, &act, NULL);
+    act.sa_handler = SIG_IGN;
+    sigaction(SIGPIPE, &act, NULL);
+    sigaction(SIGXFSZ, &act, NULL);
+}
+
+static int64_t clock_of(clockid_t id)
+{
+    struct timespec t;
+    clock_gettime(id, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+int64_t lr_clock_us(void)
+{
+    return clock_of(CLOCK_REALTIME);
+}
+
+int64_t lr_ticks_us(void)
+{
+    return clock_of(CLOCK_MONOTONIC);
+}
+
+void lr_stop_deadline(double seconds)
+{
+    limit = seconds;
+    deadline = seconds > 0 ? lr_ticks_us() + (int64_t)(seconds * 1e6) : 0;
+}
+
+void lr_stop_reset(void)
+{
+    caught = 0;
+}
+
+void lr_stop_hold(int on)
+{
+    held = on;
+}
+
+int lr_stop_signal(void)
+{
+    return caught;
+}
+
+int lr_stop_poll(void *arg)
+{
+    (void)arg;
+    if (held) return 0;
+    return caught != 0 || (deadline != 0 && lr_ticks_us() > deadline);
+}
+
+int lr_stop_reason(void *arg, lr_err *e)
+{
+    (void)arg;
+    if (caught != 0)
+        return lr_fail(e, caught == SIGTERM ? LR_SIGTERM : LR_SIGINT, "stopped by %s",
+                       caught == SIGTERM ? "SIGTERM" : "SIGINT");
+    lr_fail(e, LR_FAILED, "ran longer than --max-seconds %g", limit);
+    return lr_hint(e, "raise --max-seconds, or look for a loop that does not end");
+}

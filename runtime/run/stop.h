@@ -1,0 +1,21 @@
+/* stop.h - why a run must end now: a signal, or the time limit. */
+#ifndef LRUN_RUN_STOP_H
+#define LRUN_RUN_STOP_H
+
+#include "lrun/err.h"
+#include <stdint.h>
+
+void lr_stop_install(void);           /* SIGINT and SIGTERM set a flag; SIGPIPE and SIGXFSZ are errors of calls */
+void lr_stop_deadline(double seconds); /* from now; 0: none */
+void lr_stop_reset(void);             /* the prompt: a dropped line is no end */
+void lr_stop_hold(int on);             /* 1: a stop is not acted on, for what must still be written */
+int lr_stop_signal(void);             /* the signal that came, or 0 */
+
+int lr_stop_poll(void *arg);                  /* as lr_open.poll */
+int lr_stop_reason(void *arg, lr_err *e);     /* as lr_open.stopped */
+
+/* Microseconds of the wall clock, and of a clock that only goes forward. */
+int64_t lr_clock_us(void);
+int64_t lr_ticks_us(void);
+
+#endif

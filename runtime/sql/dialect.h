@@ -1,0 +1,161 @@
+/* dialect.h - all that differs between engines, in one table per engine.
+ *
+ * Above this header nobody asks which database it is. Every function that
+ * writes SQL appends to an lr_sql; none runs it, but for reading the schema.
+ */
+#ifndef LRUN_SQL_DIALECT_H
+#define LRUN_SQL_DIALECT_H
+
+#include "base/calendar.h"
+#include "sql/sql.h"
+
+/* ---- what a table is ---- */
+
+typedef struct lr_field {
+    const char *name;
+    const char *decl;  /* declared type, "" for none */
+    int not_null;      /* cannot hold NULL, also by being the row's identity */
+    int primary;       /* position in the primary key from 1, 0 not in it */
+    int generated;     /* computed by the engine: never written */
+    int has_default;
+} lr_field;
+
+typedef struct lr_key {
+    const char **columns;
+    const char **collations; /* NULL entry: plain bytes */
+    int n;
+} lr_key;
+
+typedef struct lr_relation {
+    lr_table table;
+    int exists;
+    int is_view;
+    lr_field *fields;
+    int nfields;
+    lr_key *keys; /* unique, whole (no partial, no expression) */
+    int nkeys;
+    const char *cascaded_from; /* a table whose foreign key would follow a delete, or NULL */
+} lr_relation;
+
+/* ---- windows on a column ---- */
+
+typedef enum lr_time_mode {
+    LR_ISO,     /* ISO text, or the engine's own date and timestamp types */
+    LR_UNIX,    /* integer seconds since 1970 */
+    LR_UNIX_MS, /* integer milliseconds since 1970 */
+    LR_NUMBER   /* a growing number, no time at all */
+} lr_time_mode;
+
+typedef struct lr_edge {
+    int set;        /* 0: unbounded */
+    int inclusive;  /* the edge itself is inside */
+    int exact;      /* value is kept digit for digit, not formatted from us */
+    lr_value value; /* as compared with the column */
+    int64_t us;     /* the instant, where it is a time */
+} lr_edge;
+
+typedef struct lr_bounds {
+    lr_edge start, stop;
+    lr_time_mode mode;
+    const lr_zone *zone;
+} lr_bounds;
+
+/* ---- a write by key ---- */
+
+typedef struct lr_merge {
+    const lr_relation *target;
+    const lr_sql *rows;    /* a SELECT that gives the columns, by their names */
+    const char **columns;  /* to be written, in order */
+    int n;
+    const char **key;
+    int nkey;
+    const lr_key *unique;  /* the constraint over exactly the key, or NULL */
+    const char *newest;    /* the later wins, or NULL */
+    const lr_zone *zone;
+    const char *stamp;     /* column set where a row is inserted or changed, or NULL */
+    lr_value stamp_value;
+    int insert_only;       /* leave rows that are there alone */
+} lr_merge;
+
+typedef enum lr_effect { LR_INSERTS, LR_UPDATES, LR_UPSERTS } lr_effect;
+
+typedef struct lr_step_sql {
+    lr_sql sql;
+    lr_effect effect;
+} lr_step_sql;
+
+struct lr_dialect {
+    const char *name;
+    int fold_case; /* names compare without case */
+
+    void (*placeholder)(int i, char out[16]);
+
+    /* Read a table; exists is 0 where there is none (no error). schema NULL is
+     * the default. all: keys and foreign keys too. */
+    int (*relation)(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_table *t, int all,
+                    lr_relation *out, lr_err *e);
+
+    /* Split a name as users write it, "schema.table", into its parts. */
+    int (*resolve)(const lr_driver *d, lr_conn *c, lr_arena *a, const char *schema, const char *name,
+                   lr_table *out, lr_err *e);
+
+    /* The type of a new column that keeps what a column of another engine (or
+     * the same, from NULL) holds. */
+    const char *(*type_for)(lr_arena *a, const struct lr_dialect *from, const char *decl);
+
+    /* Does the column hold dates without a time of day, by its declared type? */
+    int (*is_date)(const char *decl);
+    /* Digits after the point by the declared type, -1 where it says none. */
+    int (*scale)(const char *decl);
+
+    void (*create_table)(lr_sql *q, const lr_table *t, const lr_field *fields, int n, const char **key,
+                         int nkey, int temporary);
+    void (*create_index)(lr_sql *q, const lr_table *t, const char *column);
+    void (*add_column)(lr_sql *q, const lr_table *t, const lr_field *field);
+
+    /* Fill edge->value from edge->us, as a column of the type is compared. */
+    void (*edge)(lr_arena *a, lr_edge *edge, lr_time_mode mode, const lr_zone *z, const char *decl);
+    /* "column >= start AND column < stop", or "1=1" where both are open. */
+    void (*within)(lr_sql *q, const lr_sql *column, const lr_bounds *b);
+
+    /* A SELECT of (class, value) of the first row whose time the bounds would
+     * put on the wrong side, or no rows. 0: this engine needs no such check. */
+    int (*misplaced)(lr_sql *q, const lr_sql *from, const lr_sql *column, const lr_bounds *b);
+
+    /* The largest value of the column not later than limit (NULL: any). */
+    void (*newest)(lr_sql *q, const lr_sql *from, const lr_sql *column, lr_time_mode mode,
+                   const lr_zone *z, const int64_t *limit_us);
+
+    /* Instants that compare across forms: for joins on time. */
+    void (*instant)(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z);
+    /* A value that orders as time where it is a time, else as itself. */
+    void (*order)(lr_sql *q, const lr_sql *expr, const lr_zone *z);
+
+    /* Exact total as decimal text. */
+    void (*total)(lr_sql *q, const lr_sql *expr);
+
+    /* A condition that finds a value which a column of the type would bend; 0
+     * and nothing appended where none can be. */
+    int (*bends)(lr_sql *q, const lr_sql *expr, const char *from_decl, const char *to_decl);
+
+    /* Statements that write by key; returns how many (at most 2). */
+    int (*merge)(lr_arena *a, const lr_merge *m, lr_step_sql out[2]);
+
+    /* The ledger's tables, each created if it is missing. */
+    const char *const *ledger;
+};
+
+const lr_dialect *lr_dialect_of(const lr_driver *d);
+extern const lr_dialect lr_sqlite_dialect;
+
+/* The field of that name, by the engine's rule for case; -1 none. */
+int lr_field_find(const lr_dialect *d, const lr_relation *r, const char *name);
+int lr_name_equal(const lr_dialect *d, const char *a, const char *b);
+
+/* The unique key over exactly these columns, in any order, or NULL. */
+const lr_key *lr_unique_key(const lr_dialect *d, const lr_relation *r, const char **columns, int n);
+
+/* A single column as SQL. */
+lr_sql lr_sql_column(lr_arena *a, const char *qualifier, const char *name);
+
+#endif

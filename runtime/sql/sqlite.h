@@ -1,0 +1,18 @@
+/* sqlite.h - what the files of the SQLite dialect share. */
+#ifndef LRUN_SQL_SQLITE_H
+#define LRUN_SQL_SQLITE_H
+
+#include "sql/dialect.h"
+
+int lr_sqlite_relation(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_table *t, int all,
+                       lr_relation *out, lr_err *e);
+int lr_sqlite_resolve(const lr_driver *d, lr_conn *c, lr_arena *a, const char *schema, const char *name,
+                      lr_table *out, lr_err *e);
+const char *lr_sqlite_affinity(const char *decl);
+const char *lr_sqlite_type_for(lr_arena *a, const lr_dialect *from, const char *decl);
+int lr_sqlite_is_date(const char *decl);
+int lr_sqlite_scale(const char *decl);
+int lr_sqlite_merge(lr_arena *a, const lr_merge *m, lr_step_sql out[2]);
+extern const char *const lr_sqlite_ledger[];
+
+#endif

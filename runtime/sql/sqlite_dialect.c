@@ -1,0 +1,201 @@
+/* The SQL of SQLite: windows on text, exact totals, tables. */
+#include "sql/sqlite.h"
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+static void placeholder(int i, char out[16])
+{
+    snprintf(out, 16, "?%d", i);
+}
+
+static void field_sql(lr_sql *q, const lr_field *f, int not_null)
+{
+    lr_sqlf(q, "%I %s%s", f->name, f->decl, not_null ? " NOT NULL" : "");
+}
+
+static int in_key(const char *name, const char **key, int nkey)
+{
+    for (int i = 0; i < nkey; i++)
+        if (strcasecmp(key[i], name) == 0) return 1;
+    return 0;
+}
+
+static void create_table(lr_sql *q, const lr_table *t, const lr_field *fields, int n, const char **key,
+                         int nkey, int temporary)
+{
+    lr_sqlf(q, temporary ? "CREATE TEMP TABLE %I (" : "CREATE TABLE %T (",
+            temporary ? (const void *)t->name : (const void *)t);
+    for (int i = 0; i < n; i++) {
+        if (i > 0) lr_sqlf(q, ", ");
+        field_sql(q, &fields[i], in_key(fields[i].name, key, nkey));
+    }
+    for (int i = 0; i < nkey; i++) lr_sqlf(q, i == 0 ? ", PRIMARY KEY (%I" : ", %I", key[i]);
+    lr_sqlf(q, nkey > 0 ? "))" : ")");
+}
+
+static void create_index(lr_sql *q, const lr_table *t, const char *column)
+{
+    const char *name = lr_printf(q->arena, "lrun_%s_%s", t->name, column);
+    lr_table index = {t->schema, name};
+    lr_sqlf(q, "CREATE INDEX IF NOT EXISTS %T ON %I (%I)", &index, t->name, column);
+}
+
+static void add_column(lr_sql *q, const lr_table *t, const lr_field *field)
+{
+    lr_sqlf(q, "ALTER TABLE %T ADD COLUMN ", t);
+    field_sql(q, field, 0);
+}
+
+/* Midnights are written as bare dates: "2026-01-20" sorts before every form of
+ * a time of that day, and after every form of the day before. */
+static void edge(lr_arena *a, lr_edge *edge, lr_time_mode mode, const lr_zone *z, const char *decl)
+{
+    char text[40];
+    (void)decl;
+    if (edge->exact || !edge->set) return;
+    int64_t unit = mode == LR_UNIX ? LR_US_PER_SECOND : 1000;
+    if (mode == LR_ISO)
+        edge->value = lr_text(lr_dup(a, lr_format_short(z, edge->us, text)));
+    else if (edge->us % unit == 0)
+        edge->value = lr_int(edge->us / unit);
+    else
+        edge->value = lr_real((double)edge->us / (double)unit);
+}
+
+static void within(lr_sql *q, const lr_sql *column, const lr_bounds *b)
+{
+    if (!b->start.set && !b->stop.set) lr_sqlf(q, "1=1");
+    if (b->start.set) lr_sqlf(q, b->start.inclusive ? "%Q >= %V" : "%Q > %V", column, &b->start.value);
+    if (b->start.set && b->stop.set) lr_sqlf(q, " AND ");
+    if (b->stop.set) lr_sqlf(q, b->stop.inclusive ? "%Q <= %V" : "%Q < %V", column, &b->stop.value);
+}
+
+static void iso_text(char out[40], int64_t us, char between)
+{
+    lr_format_instant(lr_zone_utc(), us, out);
+    out[10] = between;
+    out[19] = 0;
+}
+
+/* Text near an edge: its whole day, and as far as an offset can move a time. */
+static void near_edge(lr_sql *q, const lr_sql *column, const lr_bounds *b, const lr_edge *edge)
+{
+    char low[40], high[40], day[40];
+    iso_text(low, edge->us - 12 * LR_US_PER_HOUR, ' ');
+    iso_text(high, edge->us + 14 * LR_US_PER_HOUR, 'T');
+    lr_format_date(b->zone, edge->us, day);
+    if (strcmp(day, low) < 0) strcpy(low, day);
+    lr_format_date(b->zone, lr_grain_next(b->zone, LR_DAY, edge->us), day);
+    if (strcmp(day, high) > 0) strcpy(high, day);
+    lr_value from = lr_text(low), to = lr_text(high);
+    lr_sqlf(q, " OR (%Q >= %V AND %Q < %V)", column, &from, column, &to);
+}
+
+static void edge_args(lr_sql *q, const lr_edge *edge, int flag)
+{
+    lr_value none = lr_null();
+    lr_sqlf(q, ", %V, %d", edge->set ? &edge->value : &none, flag);
+}
+
+static const char *mode_name(lr_time_mode m)
+{
+    return m == LR_UNIX ? "unix" : m == LR_UNIX_MS ? "unix_ms" : "iso";
+}
+
+static int misplaced(lr_sql *q, const lr_sql *from, const lr_sql *column, const lr_bounds *b)
+{
+    if (!b->start.set && !b->stop.set) return 0;
+    lr_value mode = lr_text(mode_name(b->mode)), zone = lr_text(lr_zone_name(b->zone));
+    lr_sqlf(q, "SELECT typeof(%Q), %Q%Q AND (", column, column, from);
+    if (b->mode == LR_NUMBER) {
+        /* Text and blobs sort after every number, whatever they say. */
+        lr_sqlf(q, "%Q >= '') LIMIT 1", column);
+        return 1;
+    }
+    if (b->mode == LR_ISO) {
+        /* Ranges of the index: numbers, text that starts with no digit, blobs. */
+        lr_sqlf(q, "%Q < '0' OR %Q >= ':'", column, column);
+        if (b->start.set) near_edge(q, column, b, &b->start);
+        if (b->stop.set) near_edge(q, column, b, &b->stop);
+    } else {
+        lr_sqlf(q, b->mode == LR_UNIX ? "%Q >= 253402300800 OR %Q <= -253402300800"
+                                      : "(%Q > -100000000000 AND %Q < 100000000000)",
+                column, column);
+        lr_sqlf(q, " OR %Q >= ''", column);
+    }
+    lr_sqlf(q, ") AND lrun_misplaced(%Q, %V, %V", column, &mode, &zone);
+    edge_args(q, &b->start, !b->start.inclusive);
+    edge_args(q, &b->stop, b->stop.inclusive);
+    lr_sqlf(q, ") LIMIT 1");
+    return 1;
+}
+
+static void instant(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z)
+{
+    lr_value name = lr_text(mode_name(mode)), zone = lr_text(lr_zone_name(z));
+    lr_sqlf(q, "lrun_us(%Q, %V, %V)", expr, &name, &zone);
+}
+
+static void newest(lr_sql *q, const lr_sql *from, const lr_sql *column, lr_time_mode mode,
+                   const lr_zone *z, const int64_t *limit_us)
+{
+    lr_sqlf(q, "SELECT %Q%Q AND %Q IS NOT NULL", column, from, column);
+    if (limit_us != NULL && mode == LR_ISO) {
+        /* From the end of the index backwards: only the last day's forms mix. */
+        char day[40];
+        lr_format_date(z, lr_grain_next(z, LR_DAY, *limit_us + 14 * LR_US_PER_HOUR), day);
+        lr_value after = lr_text(day), zone = lr_text(lr_zone_name(z)), limit = lr_int(*limit_us);
+        lr_sqlf(q, " AND %Q < %V AND lrun_us(%Q, 'iso', %V) <= %V", column, &after, column, &zone, &limit);
+    } else if (limit_us != NULL && (mode == LR_UNIX || mode == LR_UNIX_MS)) {
+        lr_value limit = lr_int(*limit_us / (mode == LR_UNIX ? LR_US_PER_SECOND : 1000));
+        lr_sqlf(q, " AND %Q <= %V", column, &limit);
+    }
+    lr_sqlf(q, " ORDER BY %Q DESC LIMIT 1", column);
+}
+
+static void order(lr_sql *q, const lr_sql *expr, const lr_zone *z)
+{
+    lr_value zone = lr_text(lr_zone_name(z));
+    lr_sqlf(q, "coalesce(lrun_try_us(%Q, %V), %Q)", expr, &zone, expr);
+}
+
+static void total(lr_sql *q, const lr_sql *expr)
+{
+    lr_sqlf(q, "lrun_sum(%Q)", expr);
+}
+
+static int bends(lr_sql *q, const lr_sql *expr, const char *from_decl, const char *to_decl)
+{
+    const char *to = lr_sqlite_affinity(to_decl);
+    if (strcmp(to, "BLOB") == 0) return 0;
+    /* Values that already live under the same affinity are what it made them. */
+    if (from_decl != NULL && strcmp(lr_sqlite_affinity(from_decl), to) == 0) return 0;
+    lr_value affinity = lr_text(to);
+    lr_sqlf(q, "NOT lrun_keeps(%Q, %V)", expr, &affinity);
+    return 1;
+}
+
+const lr_dialect lr_sqlite_dialect = {
+    .name = "sqlite",
+    .fold_case = 1,
+    .placeholder = placeholder,
+    .relation = lr_sqlite_relation,
+    .resolve = lr_sqlite_resolve,
+    .type_for = lr_sqlite_type_for,
+    .is_date = lr_sqlite_is_date,
+    .scale = lr_sqlite_scale,
+    .create_table = create_table,
+    .edge = edge,
+    .create_index = create_index,
+    .add_column = add_column,
+    .within = within,
+    .misplaced = misplaced,
+    .newest = newest,
+    .instant = instant,
+    .order = order,
+    .total = total,
+    .bends = bends,
+    .merge = lr_sqlite_merge,
+    .ledger = lr_sqlite_ledger,
+};

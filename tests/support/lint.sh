@@ -1,0 +1,20 @@
+#!/bin/sh
+# lint.sh - everything that reads the code without running it.
+set -u
+bad=0
+lua5.4 tests/support/layers.lua || bad=1
+# shellcheck disable=SC2046
+cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -j "$(nproc)" \
+    --enable=warning,performance,portability --suppress=missingIncludeSystem \
+    -Iinclude -Iruntime -D_GNU_SOURCE -DLRUN_VERSION='""' \
+    runtime $(ls -d tests/c tests/fuzz 2>/dev/null) || bad=1
+# Jobs see the primitives as globals; specs see busted's.
+luacheck -q --std lua54 --max-line-length 120 stdlib tests/support \
+    --globals lrun || bad=1
+luacheck -q --std lua54+busted --max-line-length 160 tests/spec || bad=1
+luacheck -q --std lua54 --max-line-length 120 jobs --read-globals \
+    job extract merge overwrite_partition insert_new full_load reconcile scd2_join group \
+    query execute window watermark param logical_date run_start \
+    days hours minutes weeks months date instant null blob || bad=1
+[ $bad -eq 0 ] && echo 'lint: nothing found'
+exit $bad

@@ -1,0 +1,64 @@
+#!/bin/sh
+# run_tests.sh C_TEST... - run the C tests given and every spec in tests/spec,
+# and end with one line "N passed, N failed". LRUN_BIN is the binary to test.
+#
+# A C test counts as one, however many checks it makes. Specs run in as many
+# processes as there are processors, each file in a process of its own;
+# SPEC=pattern takes only files whose name has it.
+set -u
+: "${LRUN_BIN:=build/lrun}"
+case $LRUN_BIN in /*) ;; *) LRUN_BIN=$PWD/$LRUN_BIN ;; esac
+export LRUN_BIN
+# A sanitizer's report must not look like one of lrun's own exit statuses.
+export ASAN_OPTIONS="exitcode=99:${ASAN_OPTIONS:-}"
+export UBSAN_OPTIONS="exitcode=99:print_stacktrace=1:${UBSAN_OPTIONS:-}"
+
+out=$(mktemp -d) || exit 1
+TMPDIR=$out
+export TMPDIR
+trap 'chmod -R u+w "$out"; rm -rf "$out"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+passed=0
+failed=0
+count() { passed=$((passed + $1)); failed=$((failed + $2)); }
+
+for t in "$@"; do
+    if "$t" >"$out/log" 2>&1 </dev/null; then
+        p=1 f=0
+    else
+        p=0 f=1
+        cat "$out/log"
+    fi
+    printf '%-32s %4d passed, %d failed (%s)\n' "${t##*/}" $p $f "$(tail -n 1 "$out/log")"
+    count $p $f
+done
+
+# One spec file: its log and its count.
+cat >"$out/one.sh" <<'ONE'
+name=$(basename "$2" .lua)
+busted --lua=lua5.4 --output=plainTerminal --lpath='tests/support/?.lua' "$2" >"$1/$name.log" 2>&1 </dev/null
+rc=$?
+awk -v rc=$rc '
+    / success(es)? \/ [0-9]+ failures? \/ [0-9]+ errors? \/ [0-9]+ pending/ { p = $1; f = $4 + $7 + $10; seen = 1 }
+    END { if (!seen || (rc != 0 && f == 0)) f++; print p + 0, f + 0 }' "$1/$name.log" >"$1/$name.count"
+read -r p f <"$1/$name.count"
+[ "$f" -eq 0 ] || cat "$1/$name.log"
+printf '%-32s %4d passed, %d failed\n' "$name" "$p" "$f"
+ONE
+for s in tests/spec/*"${SPEC:-}"*_spec.lua; do
+    [ -e "$s" ] && printf '%s\0' "$s"
+done | xargs -0 -r -n 1 -P "$(nproc)" sh "$out/one.sh" "$out"
+for c in "$out"/*.count; do
+    [ -e "$c" ] || continue
+    read -r p f <"$c"
+    count "$p" "$f"
+done
+
+if [ $((passed + failed)) -eq 0 ]; then
+    echo 'no test was run' >&2
+    failed=1
+fi
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
