@@ -12,6 +12,11 @@ if cl.given.help then
   cl.command = "help"
 end
 
+if cl.bare then
+  return fail.show({ status = 2, message = "no command and no job",
+                     hint = "for example: lrun jobs/orders.lua --logical-date 2026-01-20; see lrun help" }, cl.given.json)
+end
+
 local opts, problem = options.read(cl)
 if not opts then return fail.show(problem, cl.given.json) end
 

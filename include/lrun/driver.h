@@ -114,6 +114,10 @@ typedef struct lr_driver {
      * driver counted, 1 if it cannot for this table. */
     int (*count)(lr_conn *c, const char *table, int64_t *inserted, int64_t *updated);
 
+    /* What SQL's own clock ('now', CURRENT_TIMESTAMP) answers from now on, in
+     * microseconds since 1970; 0: the machine's clock. */
+    void (*clock)(lr_conn *c, int64_t us);
+
     /* Rows written by the statement that runs now, for progress. */
     int64_t (*progress)(lr_conn *c);
 } lr_driver;

@@ -46,6 +46,8 @@ static void push_command_line(lua_State *L, void *arg)
     const lr_cli *c = arg;
     lua_newtable(L);
     set(L, "command", c->command->name);
+    lua_pushboolean(L, c->bare);
+    lua_setfield(L, -2, "bare");
     lua_newtable(L);
     for (int i = 0; i < c->nargs; i++) {
         lua_pushstring(L, c->args[i]);

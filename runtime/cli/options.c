@@ -131,6 +131,7 @@ static int looks_like_path(const char *word)
 static int find_command(lr_cli *c, lr_err *e)
 {
     const char *word = c->nargs > 0 ? c->args[0] : "help";
+    c->bare = c->nargs == 0 && !lr_cli_has(c, "help") && !lr_cli_has(c, "version");
     for (const lr_command *k = lr_commands; k->name != NULL; k++)
         if (strcmp(k->name, word) == 0) {
             c->command = k;

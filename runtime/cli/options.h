@@ -32,6 +32,7 @@ typedef struct lr_cli {
     const char **args; /* after the command's own word */
     int nargs;
     const char **words; /* owner of args */
+    int bare;           /* neither a command nor a job was given */
     struct {
         const lr_cli_option *option;
         const char *value;

@@ -36,6 +36,9 @@ void lr_open_primitives(lua_State *L);
 
 /* A value of a database as a Lua value, and back. Text is borrowed. */
 void lr_push_value(lua_State *L, const lr_value *v);
+/* A value of a column of exact decimals: numbers come as decimal text. */
+void lr_push_exact(lua_State *L, const lr_value *v);
+int lr_is_numeric(const char *decl);
 /* 0, or -1 where a Lua value of this type is none for a database. */
 int lr_to_value(lua_State *L, int at, lr_value *out);
 

@@ -1,7 +1,9 @@
 /* Values and options between Lua and the C below it. */
 #include "lua/box.h"
+#include "base/decimal.h"
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static int arena_close(lua_State *L)
 {
@@ -52,6 +54,31 @@ void lr_push_value(lua_State *L, const lr_value *v)
         lr_format_instant(lr_zone_utc(), v->i, text);
         lua_pushfstring(L, "%s+00", text);
         break;
+    }
+}
+
+int lr_is_numeric(const char *decl)
+{
+    return decl != NULL && (strncasecmp(decl, "DECIMAL", 7) == 0 || strncasecmp(decl, "NUMERIC", 7) == 0);
+}
+
+void lr_push_exact(lua_State *L, const lr_value *v)
+{
+    char text[48];
+    lr_sum sum = {0};
+    if (v->type == LR_INT) {
+        lua_pushfstring(L, "%I", (LUAI_UACINT)v->i);
+    } else if (v->type == LR_REAL && lr_sum_real(&sum, v->r, 1) == 0 && sum.big == NULL) {
+        /* a sum of one: its shortest decimal, without an exponent */
+        char *plain = lr_sum_format(&sum);
+        size_t n = strlen(plain);
+        if (n < sizeof text) memcpy(text, plain, n + 1);
+        free(plain);
+        if (n < sizeof text) lua_pushlstring(L, text, n);
+        else lr_push_value(L, v);
+    } else {
+        lr_sum_free(&sum);
+        lr_push_value(L, v);
     }
 }
 

@@ -56,16 +56,48 @@ typedef struct line {
     lr_buf *out;
 } line;
 
+/* Rows are described only; at the prompt the first of them are shown. */
+static void read_rows(lua_State *L, int at)
+{
+    if (luaL_testudata(L, at, LR_T_ROWS) == NULL) return;
+    const lr_rowset *rs = *(lr_rowset **)lua_touserdata(L, at);
+    lua_newtable(L);
+    int list = lua_gettop(L);
+    lua_createtable(L, 0, 1);
+    lua_createtable(L, rs->n, 0);
+    for (int i = 0; i < rs->n; i++) {
+        lua_pushstring(L, rs->fields[i].name);
+        lua_rawseti(L, -2, i + 1);
+    }
+    lua_setfield(L, -2, "columns");
+    lua_setmetatable(L, list);
+    lua_getfield(L, at, "rows");
+    lua_pushvalue(L, at);
+    lua_call(L, 1, 4);
+    int step = list + 1;
+    lua_toclose(L, list + 4);
+    for (lua_Integer n = 1; n <= 50; n++) {
+        lua_pushvalue(L, step);
+        lua_call(L, 0, 1);
+        if (lua_isnil(L, -1)) break;
+        lua_rawseti(L, list, n);
+    }
+    lua_settop(L, list);
+    lua_replace(L, at);
+}
+
 /* Values are shown by stdlib/show/value.lua, inside the job's own state. */
 static int show_results(lua_State *L, line *l, int first)
 {
     int n = lua_gettop(L) - first + 1;
     if (n <= 0) return 0;
+    for (int i = first; i < first + n; i++) read_rows(L, i);
     lua_getfield(L, LUA_REGISTRYINDEX, "lrun.show");
     if (lua_isnil(L, -1)) {
         lua_pop(L, 1);
-        if (lr_stdlib_load(L, "show/value.lua") != LUA_OK) return lua_error(L);
+        if (lr_stdlib_load(L, "show/value.lua") != LUA_OK || lr_stdlib_load(L, "show/table.lua") != LUA_OK) return lua_error(L);
         lua_call(L, 0, 1);
+        lua_call(L, 1, 1);
         lua_pushvalue(L, -1);
         lua_setfield(L, LUA_REGISTRYINDEX, "lrun.show");
     }

@@ -3,8 +3,8 @@
 #include "lua/edit.h"
 #include "lua/host.h"
 #include "lua/output.h"
+#include "run/module.h"
 #include "run/stop.h"
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -201,39 +201,15 @@ static int core_time_value(lua_State *L)
     return 1;
 }
 
-/* ---- shared objects beside the binary ---- */
-
-static void *open_beside(const char *name, lr_buf *tried)
-{
-    char self[4096], path[4200];
-    const char *dir = getenv("LRUN_LIBDIR");
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n < 0) n = 0;
-    self[n] = 0;
-    char *slash = strrchr(self, '/');
-    if (slash != NULL) *slash = 0;
-    for (int i = 0; i < 3; i++) {
-        if (i == 0 && (dir == NULL || dir[0] == 0)) continue;
-        if (i > 0 && slash == NULL) continue;
-        if (i < 2) snprintf(path, sizeof path, "%s/%s", i == 0 ? dir : self, name);
-        else snprintf(path, sizeof path, "%s/../lib/lrun/%s", self, name);
-        void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        if (handle != NULL) return handle;
-        lr_buf_printf(tried, "%s%s", tried->len > 0 ? ", " : "", path);
-    }
-    return NULL;
-}
+/* ---- the line editor ---- */
 
 static const lr_editor *editor;
 
 /* core.edit_open(history file): true, or nil where there is no editor */
 static int core_edit_open(lua_State *L)
 {
-    lr_buf tried = {0};
-    void *handle = open_beside("lrun_edit.so", &tried);
-    lr_buf_free(&tried);
     lr_editor_entry entry = NULL;
-    if (handle != NULL) *(void **)&entry = dlsym(handle, LRUN_EDITOR_SYMBOL);
+    *(void **)&entry = lr_module_symbol("lrun_edit.so", LRUN_EDITOR_SYMBOL, NULL);
     if (entry == NULL) return 0;
     editor = entry();
     if (editor->open(lua_isnoneornil(L, 1) ? NULL : luaL_checkstring(L, 1)) != 0) return 0;

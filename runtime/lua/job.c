@@ -40,7 +40,8 @@ static int read_file(lr_execution *x, lr_err *e)
     x->size = b.len;
     if (failed) return lr_fail(e, LR_USAGE, "%s: cannot be read", path);
     lr_sha256_hex(x->text, x->size, x->job.sha256);
-    /* a first line for the shell is no Lua */
+    /* neither a byte order mark nor a first line for the shell is Lua */
+    if (x->size >= 3 && memcmp(x->text, "\xEF\xBB\xBF", 3) == 0) memset(x->text, ' ', 3);
     if (x->size > 1 && x->text[0] == '#') memset(x->text, ' ', strcspn(x->text, "\n"));
     return 0;
 }

@@ -192,7 +192,7 @@ static int l_primitive(lua_State *L)
     lr_vm *vm = lr_vm_of(L);
     lr_err e = {0};
     char where[256];
-    if (!lua_pushthread(L)) return luaL_error(L, "%s cannot be called in a coroutine", p->name);
+    vm->now = L;
     if (vm->run == NULL) return luaL_error(L, "%s: there is no run here", p->name);
     vm->first_call = 1;
     if (vm->run->doomed) {

@@ -13,6 +13,7 @@ static lr_rowset *check_rows(lua_State *L)
 {
     lr_vm *vm = lr_vm_of(L);
     lr_rowset **rs = luaL_checkudata(L, 1, LR_T_ROWS);
+    vm->now = L;
     if (vm->run == NULL) luaL_error(L, "there is no run here");
     return *rs;
 }
@@ -31,12 +32,13 @@ typedef struct mapping {
 /* Stack of the loop: 1 mapping, 2 function, 3 .. 2 + n the fields' names. */
 #define FIRST_NAME 3
 
-static void push_row(lua_State *L, const lr_rowset *in, const lr_value *row)
+static void push_row(lua_State *L, const lr_rowset *in, const char *exact, const lr_value *row)
 {
     lua_createtable(L, 0, in->n);
     for (int i = 0; i < in->n; i++) {
         lua_pushvalue(L, FIRST_NAME + i);
-        lr_push_value(L, &row[i]);
+        if (exact[i]) lr_push_exact(L, &row[i]);
+        else lr_push_value(L, &row[i]);
         lua_rawset(L, -3);
     }
 }
@@ -92,18 +94,21 @@ static int map_loop(lua_State *L)
     luaL_checkstack(L, rs->n + 16, "too many columns");
     for (int i = 0; i < rs->n; i++) lua_pushstring(L, rs->fields[i].name);
     int top = lua_gettop(L);
-    const char **names = lua_newuserdatauv(L, (size_t)rs->n * (sizeof *names + sizeof(int)) + (size_t)rs->n * sizeof(lr_value), 0);
+    const char **names = lua_newuserdatauv(L, (size_t)rs->n * (sizeof *names + sizeof(int) + sizeof(lr_value) + 1), 0);
     lr_value *out = (lr_value *)(names + rs->n);
     int *order = (int *)(out + rs->n);
+    char *exact = (char *)(order + rs->n);
     for (int i = 0; i < rs->n; i++) {
         names[i] = lua_tostring(L, FIRST_NAME + i);
         order[i] = i;
+        exact[i] = (char)lr_is_numeric(rs->fields[i].decl);
     }
     top++;
     while ((got = m->feed->next(m->feed, &row, m->error)) == 1) {
         lua_pushvalue(L, 2);
-        push_row(L, in, row);
+        push_row(L, in, exact, row);
         lua_call(L, 1, 1);
+        m->vm->now = L; /* the function may have used a coroutine */
         if (m->filters) {
             if (lua_toboolean(L, -1) && m->feed->put(m->feed, row, m->error) != 0) break;
         } else if (lua_istable(L, -1)) {
@@ -148,6 +153,7 @@ static int make_mapping(lua_State *L, int filters)
             return lr_raise(L, &e);
         }
         declared[n].name = lr_dup(&vm->run->arena, columns.names[i]);
+        declared[n].declared = 1;
         declared[n++].decl = lr_dup(&vm->run->arena, columns.items[i].value.s.p);
     }
     mapping *m = lr_alloc(&vm->run->arena, sizeof *m);
@@ -202,7 +208,8 @@ static int cursor_next(lua_State *L)
     }
     lua_createtable(L, 0, box->rs->n);
     for (int i = 0; i < box->rs->n; i++) {
-        lr_push_value(L, &row[i]);
+        if (lr_is_numeric(box->rs->fields[i].decl)) lr_push_exact(L, &row[i]);
+        else lr_push_value(L, &row[i]);
         lua_setfield(L, -2, box->rs->fields[i].name);
     }
     return 1;

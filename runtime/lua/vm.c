@@ -40,6 +40,7 @@ static void *allocate(void *ud, void *ptr, size_t osize, size_t nsize)
         if (left > 0 && --left == 0) return NULL;
         if (vm->limit != 0 && vm->used + (nsize - before) > vm->limit) {
             vm->over = 1;
+            lr_where(vm->now, vm->over_at, sizeof vm->over_at);
             return NULL;
         }
     }
@@ -51,7 +52,10 @@ static void *allocate(void *ud, void *ptr, size_t osize, size_t nsize)
 static void on_count(lua_State *L, lua_Debug *ar)
 {
     (void)ar;
-    if (lr_stop_poll(NULL)) luaL_error(L, "stopped");
+    if (!lr_stop_poll(NULL)) return;
+    /* a job that catches this error meets it again at its next instruction */
+    lua_sethook(L, on_count, LUA_MASKCOUNT, 1);
+    luaL_error(L, "stopped");
 }
 
 lr_vm *lr_vm_new(size_t limit)
@@ -64,6 +68,7 @@ lr_vm *lr_vm_new(size_t limit)
         free(vm);
         return NULL;
     }
+    vm->now = vm->L;
     *(lr_vm **)lua_getextraspace(vm->L) = vm;
     lua_sethook(vm->L, on_count, LUA_MASKCOUNT, 10000);
     return vm;
@@ -126,22 +131,38 @@ static void from_text(lr_vm *vm, const char *text, lr_err *e)
     if (vm->job != NULL) snprintf(e->where, sizeof e->where, "%s", vm->job->path);
 }
 
-static void take_error(lr_vm *vm, int status, lr_err *e)
+/* Is the text that of the error which a binding raised last? */
+static int is_raised(const lr_vm *vm, const char *text)
 {
-    lua_State *L = vm->L;
+    char raised[2048];
+    if (vm->raised.status == LR_OK) return 0;
+    lr_err_format(&vm->raised, raised, sizeof raised);
+    return strcmp(text, raised) == 0;
+}
+
+static void take_error(lr_vm *vm, lua_State *L, int status, lr_err *e)
+{
     if (lr_stop_poll(NULL)) {
+        lr_err where = {0};
+        if (lua_type(L, -1) == LUA_TSTRING) from_text(vm, lua_tostring(L, -1), &where);
+        if (vm->run != NULL && vm->run->doomed) where = vm->run->first;
         lr_stop_reason(NULL, e);
+        memcpy(e->where, where.where, sizeof e->where);
+        memcpy(e->step, where.step, sizeof e->step);
     } else if (vm->run != NULL && vm->run->doomed) {
         *e = vm->run->first;
     } else if (status == LUA_ERRMEM) {
         lr_fail(e, LR_FAILED, vm->over ? "the job used more memory than --max-memory allows" : "not enough memory");
         if (vm->over) lr_hint(e, "raise --max-memory, or keep fewer rows in Lua: map and rows() stream");
-        if (vm->job != NULL) snprintf(e->where, sizeof e->where, "%s", vm->job->path);
+        if (vm->over && vm->over_at[0] != 0) memcpy(e->where, vm->over_at, sizeof e->where);
+        else if (vm->job != NULL && vm->job->path != NULL) snprintf(e->where, sizeof e->where, "%s", vm->job->path);
+    } else if (lua_type(L, -1) == LUA_TSTRING && is_raised(vm, lua_tostring(L, -1))) {
+        *e = vm->raised;
     } else if (lua_type(L, -1) == LUA_TSTRING) {
         from_text(vm, lua_tostring(L, -1), e);
     } else {
         lr_fail(e, LR_FAILED, "the job raised an error that is a %s", luaL_typename(L, -1));
-        if (vm->job != NULL) snprintf(e->where, sizeof e->where, "%s", vm->job->path);
+        if (vm->job != NULL && vm->job->path != NULL) snprintf(e->where, sizeof e->where, "%s", vm->job->path);
     }
     lua_pop(L, 1);
 }
@@ -154,23 +175,18 @@ static int on_error(lua_State *L)
     return 1;
 }
 
-int lr_vm_call(lr_vm *vm, int nargs, int nresults, lr_err *e)
-{
-    int at = lua_gettop(vm->L) - nargs;
-    lua_pushcfunction(vm->L, on_error);
-    lua_insert(vm->L, at);
-    int status = lua_pcall(vm->L, nargs, nresults, at);
-    lua_remove(vm->L, at);
-    if (status == LUA_OK) return 0;
-    take_error(vm, status, e);
-    return -1;
-}
-
 int lr_vm_protected(lr_vm *vm, lua_CFunction fn, void *arg, lr_err *e)
 {
-    lua_pushcfunction(vm->L, fn);
-    lua_pushlightuserdata(vm->L, arg);
-    return lr_vm_call(vm, 1, 0, e);
+    lua_State *L = vm->now;
+    lua_pushcfunction(L, on_error);
+    int at = lua_gettop(L);
+    lua_pushcfunction(L, fn);
+    lua_pushlightuserdata(L, arg);
+    int status = lua_pcall(L, 1, 0, at);
+    vm->now = L;
+    if (status != LUA_OK) take_error(vm, L, status, e);
+    lua_remove(L, at);
+    return status == LUA_OK ? 0 : -1;
 }
 
 static int load_file(lua_State *L, const char *folder, const char *name)

@@ -15,6 +15,8 @@ typedef struct lr_vm {
     lua_State *L;
     size_t used, limit; /* bytes; limit 0: none */
     int over;           /* the limit was hit */
+    char over_at[256];  /* the line that hit it */
+    lua_State *now;     /* the thread that called the binding that runs */
     lr_run *run;        /* NULL in the host's own state */
     const lr_job *job;
     int first_call;     /* a primitive has run: job { } would come too late */
@@ -29,8 +31,6 @@ lr_vm *lr_vm_of(lua_State *L);
 /* Run fn(L) with arg as its light userdata; errors fill e. */
 int lr_vm_protected(lr_vm *vm, lua_CFunction fn, void *arg, lr_err *e);
 
-/* Call what is on the stack (function and nargs arguments). */
-int lr_vm_call(lr_vm *vm, int nargs, int nresults, lr_err *e);
 
 /* "jobs/orders.lua:7" of the nearest Lua caller, in buf. */
 const char *lr_where(lua_State *L, char *buf, size_t size);

@@ -10,6 +10,7 @@ static lr_run *run_of(lua_State *L)
 {
     lr_vm *vm = lr_vm_of(L);
     if (vm->run == NULL) luaL_error(L, "there is no run here");
+    vm->now = L;
     vm->first_call = 1;
     return vm->run;
 }

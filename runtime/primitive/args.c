@@ -32,7 +32,7 @@ static size_t distance(const char *a, const char *b)
 const char *lr_nearest(const char *name, const char *(*nth)(void *arg, int i), void *arg)
 {
     const char *best = NULL, *candidate;
-    size_t least = strlen(name) / 2 + 1;
+    size_t least = strlen(name) / 3 + 1;
     for (int i = 0; (candidate = nth(arg, i)) != NULL; i++) {
         size_t d = distance(name, candidate);
         if (d < least || (d == least && best == NULL)) {
@@ -132,6 +132,8 @@ int lr_arg_names(lr_arena *a, const lr_arg *arg, const char ***out, int *n, lr_e
         const lr_arg *item = arg->type == LR_ARG_LIST ? &arg->items[i] : arg;
         if (item->type != LR_ARG_STRING) return lr_fail(e, LR_FAILED, "a list of names holds something that is no name");
         (*out)[i] = lr_dup(a, item->value.s.p);
+        for (int j = 0; j < i; j++)
+            if (strcmp((*out)[i], (*out)[j]) == 0) return lr_fail(e, LR_FAILED, "\"%s\" is twice in the list", (*out)[i]);
     }
     return 0;
 }

@@ -1,5 +1,6 @@
 /* extract: rows of a source, described. Its checks and its SQL. */
 #include "primitive/extract.h"
+#include <stdio.h>
 #include <string.h>
 
 static const lr_option options[] = {
@@ -100,27 +101,29 @@ static int check_nulls(lr_run *run, lr_rowset *rs, lr_err *e)
 }
 
 int lr_check_times(lr_run *run, const lr_place *place, const char *table, const char *column, const lr_sql *from,
-                   const lr_sql *expr, const lr_bounds *bounds, lr_err *e)
+                   const lr_sql *expr, lr_bounds *bounds, lr_err *e)
 {
     lr_sql q = lr_sql_new(&run->arena);
     lr_cursor *k;
     const lr_value *row;
     if (!place->dialect->misplaced(&q, from, expr, bounds)) return 0;
     if (lr_query(run, place, &q, &k, e) != 0) return -1;
-    int got = place->driver->next(k, &row, e);
+    int got = place->driver->next(k, &row, e), is_time = 0;
     if (got == 1) {
         const char *class = lr_value_text(&run->arena, &row[0]), *value = lr_value_text(&run->arena, &row[1]);
-        if (bounds->mode == LR_ISO)
-            lr_fail(e, LR_FAILED, "%s.%s: the %s value '%s' cannot be placed by this window: it is no ISO date or time, or "
-                    "its form sorts on the wrong side of a bound", table, column, class, value);
-        else
-            lr_fail(e, LR_FAILED, "%s.%s: the %s value '%s' is no time in the declared form", table, column, class, value);
-        lr_hint(e, "%s", bounds->mode == LR_ISO && strcmp(class, "integer") == 0
-                             ? "declare the form with time = \"unix\" or time = \"unix_ms\", or fix the source"
-                             : "bring the column to one form, or convert it with sql = [[...]]");
+        is_time = bounds->mode == LR_ISO && row[2].i != 0;
+        if (!is_time) {
+            lr_fail(e, LR_FAILED, "%s.%s: the %s value '%s' is no %s", table, column, class, value,
+                    bounds->mode == LR_ISO ? "ISO date or time" : "time in the declared form");
+            lr_hint(e, "%s", bounds->mode == LR_ISO && strcmp(class, "integer") == 0
+                                 ? "declare the form with time = \"unix\" or time = \"unix_ms\", or fix the source"
+                                 : "fix the value, leave it out with where, or convert the column with sql = [[...]]");
+        }
     }
     place->driver->finish(k);
-    return got == 0 ? 0 : -1;
+    if (!is_time) return got == 0 ? 0 : -1;
+    bounds->by_instant = 1;
+    return lr_check_times(run, place, table, column, from, expr, bounds, e);
 }
 
 static int record_window(lr_run *run, lr_rowset *rs, lr_err *e)
@@ -132,9 +135,11 @@ static int record_window(lr_run *run, lr_rowset *rs, lr_err *e)
     lr_event_text(&ev, "window_stop", lr_edge_text(run, &rs->window->stop));
     lr_event_text(&ev, "text", lr_window_text(run, rs->window));
     lr_report(run, &ev);
-    if (run->mode != LR_MODE_RUN) return 0;
-    return lr_ledger_add_window(run, rs->title, rs->by != NULL ? rs->by : "", ev.values[2].type == LR_NULL ? NULL : ev.values[2].s.p,
-                                ev.values[3].type == LR_NULL ? NULL : ev.values[3].s.p, e);
+    lr_read *r = lr_alloc(&run->arena, sizeof *r);
+    *r = (lr_read){rs->title, rs->by != NULL ? rs->by : "", lr_edge_text(run, &rs->window->start),
+                   lr_edge_text(run, &rs->window->stop), run->reads};
+    run->reads = r;
+    return run->mode == LR_MODE_RUN ? lr_ledger_add_window(run, r, e) : 0;
 }
 
 int lr_extract_prepare(lr_run *run, lr_rowset *rs, lr_err *e)
@@ -154,7 +159,10 @@ int lr_extract_prepare(lr_run *run, lr_rowset *rs, lr_err *e)
         }
     }
     if (failed == 0 && rs->window != NULL) failed = record_window(run, rs, e);
-    if (failed != 0) return lr_step(e, "extract from %s (%s)", rs->title, rs->where);
+    if (failed != 0) {
+        if (e->where[0] == 0) snprintf(e->where, sizeof e->where, "%s", rs->where);
+        return lr_step(e, "extract from %s", rs->title);
+    }
     rs->prepared = 1;
     return 0;
 }
@@ -191,6 +199,10 @@ static void add_field(lr_run *run, lr_rowset *rs, const char *name, const char *
             rs->time_name = rs->fields[rs->n].name;
     } else {
         lr_sqlf(&rs->select, "(%s) AS %I", text, name);
+        if (rs->by != NULL && rs->time_name == NULL && lr_name_equal(rs->place->dialect, name, rs->by)) {
+            rs->time_name = rs->fields[rs->n].name;
+            rs->time_made = 1;
+        }
     }
     rs->n++;
 }
@@ -262,6 +274,7 @@ static int from_table(lr_run *run, lr_rowset *rs, const lr_args *args, lr_err *e
     rs->from = lr_sql_new(&run->arena);
     lr_sqlf(&rs->from, " FROM %T WHERE 1=1", &rs->relation.table);
     if (where->type == LR_ARG_MAP && where_map(run, rs, where, e) != 0) return -1;
+    if (lr_params_used(lr_arg_of(p, args, "params"), where->type == LR_ARG_STRING ? where->value.s.p : "", e) != 0) return -1;
     if (where->type == LR_ARG_STRING) {
         names n = {.params = lr_arg_of(p, args, "params"), .arena = &run->arena};
         lr_sqlf(&rs->from, " AND (");
@@ -291,6 +304,7 @@ static int from_sql(lr_run *run, lr_rowset *rs, const lr_args *args, lr_err *e)
         n.bounds = &rs->bounds;
     }
     rs->select = lr_sql_new(&run->arena);
+    if (lr_params_used(n.params, lr_arg_of(p, args, "sql")->value.s.p, e) != 0) return -1;
     if (lr_sql_user(&rs->select, lr_arg_of(p, args, "sql")->value.s.p, lookup, &n, e) != 0) return -1;
     if (rs->window != NULL && !n.used_window) {
         lr_fail(e, LR_FAILED, "extract: the SQL uses neither :start nor :stop, so the window would not hold");

@@ -7,10 +7,11 @@
 
 extern const lr_primitive lr_primitive_extract;
 
-/* Refuse a time column whose forms the bounds cannot tell apart. from is
- * " FROM t WHERE ...". */
+/* Look for times that comparing the stored form would misplace: where they are
+ * times all the same, bounds compare instants from now on; what is no time is
+ * refused by its value. from is " FROM t WHERE ...". */
 int lr_check_times(lr_run *run, const lr_place *place, const char *table, const char *column, const lr_sql *from,
-                   const lr_sql *expr, const lr_bounds *bounds, lr_err *e);
+                   const lr_sql *expr, lr_bounds *bounds, lr_err *e);
 
 /* Look at the SELECT of an extract: fill its fields, and refuse or shadow what
  * it would read from another database than its own. */
@@ -20,6 +21,8 @@ int lr_inspect_rows(lr_run *run, lr_rowset *rs, const lr_sql *q, lr_err *e);
  * names resolve in that database only. shadowed and n may be NULL. */
 int lr_inspect_names(lr_run *run, const lr_place *place, const lr_inspection *seen, const char ***shadowed, int *n,
                      lr_err *e);
+
+int lr_params_used(const lr_arg *params, const char *text, lr_err *e);
 
 /* The value of :name in a map of params, or NULL. */
 const lr_value *lr_params_find(const lr_arg *params, const char *name);

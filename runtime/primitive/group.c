@@ -32,9 +32,16 @@ static int add(lr_run *run, lr_rowset *rs, const char *name, const char *text, l
     for (int i = 0; groups != NULL && i < in->n; i++)
         if (lr_name_equal(run->session->warehouse->dialect, in->fields[i].name, text)) {
             f->decl = in->fields[i].decl;
-            if (in->time_name != NULL && lr_name_equal(run->session->warehouse->dialect, text, in->time_name))
+            if (in->time_name != NULL && lr_name_equal(run->session->warehouse->dialect, text, in->time_name)) {
                 rs->time_name = f->name;
+                rs->time_made = in->time_made;
+            }
         }
+    if (groups != NULL && rs->time_name == NULL && in->time_name != NULL &&
+        lr_name_equal(run->session->warehouse->dialect, name, in->time_name)) {
+        rs->time_name = f->name;
+        rs->time_made = 1;
+    }
     lr_sqlf(&rs->select, rs->n == 0 ? "SELECT " : ", ");
     lr_rowset_expr(run, in, "rows", text, &rs->select);
     lr_sqlf(&rs->select, " AS %I", name);

@@ -1,6 +1,7 @@
 /* What the SQL of a job reads: only its own connection's tables, also where
  * another database is attached and has tables of the same names. */
 #include "primitive/extract.h"
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -9,6 +10,22 @@ const lr_value *lr_params_find(const lr_arg *params, const char *name)
     for (int i = 0; params != NULL && params->type == LR_ARG_MAP && i < params->n; i++)
         if (params->names[i] != NULL && strcmp(params->names[i], name) == 0) return &params->items[i].value;
     return NULL;
+}
+
+/* ":name" in the text; a parameter that no SQL names is a slip of the pen. */
+int lr_params_used(const lr_arg *params, const char *text, lr_err *e)
+{
+    for (int i = 0; params->type == LR_ARG_MAP && i < params->n; i++) {
+        const char *name = params->names[i];
+        size_t n = name != NULL ? strlen(name) : 0;
+        int found = 0;
+        for (const char *p = text; name != NULL && (p = strchr(p, ':')) != NULL && !found; p++)
+            found = strncmp(p + 1, name, n) == 0 && !isalnum((unsigned char)p[n + 1]) && p[n + 1] != '_';
+        if (found) continue;
+        lr_fail(e, LR_FAILED, "params has \"%s\", and the SQL has no :%s", name != NULL ? name : "?", name != NULL ? name : "?");
+        return lr_hint(e, "take it out, or use it in the SQL");
+    }
+    return 0;
 }
 
 /* 1 where the schema is another connection's, attached beside the warehouse. */

@@ -1,5 +1,6 @@
 /* scd2_join: each fact with the dimension's version that was true at its time. */
 #include "primitive/rowset.h"
+#include <stdio.h>
 #include <string.h>
 
 static const lr_option options[] = {
@@ -134,6 +135,7 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
     rs->input = facts;
     rs->window = facts->window;
     rs->time_name = facts->time_name;
+    rs->time_made = facts->time_made;
     rs->keep_unmatched = strcmp(unmatched, "null") == 0;
     rs->drop_unmatched = strcmp(unmatched, "drop") == 0;
     if (!rs->keep_unmatched && !rs->drop_unmatched && strcmp(unmatched, "error") != 0) {
@@ -259,8 +261,8 @@ int lr_join_prepare(lr_run *run, lr_rowset *rs, lr_err *e)
     if (run->mode == LR_MODE_PLAN && lr_rowset_extract(rs)->place->conn != run->session->warehouse->conn) return 0;
     if (lr_rowset_sql(run, rs->input, &inner, e) != 0) return -1;
     if (check_overlaps(run, rs, &inner, e) != 0 || check_unmatched(run, rs, &inner, e) != 0) {
-        lr_step(e, "scd2_join with %s", rs->dimension);
-        return -1;
+        if (e->where[0] == 0) snprintf(e->where, sizeof e->where, "%s", rs->where);
+        return lr_step(e, "scd2_join with %s", rs->dimension);
     }
     rs->prepared = 1;
     return 0;

@@ -82,7 +82,7 @@ static int certainly_inside(const lr_target *t, const char *column, const lr_arg
 {
     const lr_rowset *x = lr_rowset_extract(t->source);
     for (const lr_rowset *rs = t->source; rs != NULL; rs = rs->input)
-        if (rs->kind == LR_ROWS_MAP) return 0;
+        if (rs->kind == LR_ROWS_MAP || rs->time_made) return 0;
     return !x->is_sql && x->nulls != LR_NULLS_INCLUDE && partition->type == LR_ARG_NONE && t->source->time_name != NULL &&
            strcmp(t->source->time_name, column) == 0;
 }
@@ -196,7 +196,7 @@ static int call_overwrite(lr_run *run, const lr_args *args, lr_result *out, lr_e
     const char **key, *column = NULL;
     int nkey, is_empty;
     lr_target t;
-    lr_bounds bounds;
+    lr_bounds bounds = {0};
     lr_counts c = {0};
     if (lr_arg_names(&run->arena, lr_arg_of(p, args, "key"), &key, &nkey, e) != 0) return -1;
     if (time_column(run, args, &column, e) != 0) return -1;

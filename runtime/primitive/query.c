@@ -46,6 +46,7 @@ static const lr_value *lookup(void *arg, const char *name)
 static int prepare(lr_run *run, const lr_args *args, const lr_place *place, lr_sql *q, const lr_inspection **seen, lr_err *e)
 {
     *q = lr_sql_new(args->scratch);
+    if (lr_params_used(&args->named[1], args->first.value.s.p, e) != 0) return -1;
     if (lr_sql_user(q, args->first.value.s.p, lookup, (void *)&args->named[1], e) != 0) return -1;
     if (strlen(args->first.value.s.p) != args->first.value.s.n) return lr_fail(e, LR_FAILED, "the SQL holds a NUL byte");
     if (place->driver->inspect(place->conn, lr_sql_text(q, place->dialect), seen, e) != 0) return -1;
@@ -73,8 +74,8 @@ static int call_query(lr_run *run, const lr_args *args, lr_result *out, lr_err *
     int failed = prepare(run, args, place, &q, &seen, e);
     if (failed != 0) return -1;
     if (!seen->readonly) {
-        lr_fail(e, LR_FAILED, "query takes a SELECT, this statement writes");
-        return lr_hint(e, "use execute");
+        lr_fail(e, LR_FAILED, "query takes a SELECT, this statement writes (connection \"%s\")", place->name);
+        return lr_hint(e, "%s", place == run->session->warehouse ? "use execute" : "a source is never written");
     }
     if (seen->ncolumns == 0) return lr_fail(e, LR_FAILED, "the statement gives no rows");
     if (lr_inspect_names(run, place, seen, &shadowed, &n, e) != 0) return -1;

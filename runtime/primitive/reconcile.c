@@ -42,7 +42,7 @@ typedef struct sum_pair {
 
 typedef struct side {
     const char **group; /* texts, NULL entries for NULL */
-    const char *values[MAX_SUMS + 1]; /* rows, then the sums */
+    const char *values[2 * MAX_SUMS + 1]; /* rows, the sums, and how many values are not NULL */
 } side;
 
 typedef struct plan {
@@ -93,19 +93,21 @@ static int check_pairs(plan *p, sum_pair *pairs, int n, lr_err *e)
     return 0;
 }
 
-/* "SELECT groups, count(*), totals FROM (rows) GROUP BY groups". */
+/* "SELECT groups, count(*), totals, counts FROM (rows) GROUP BY groups". */
 static lr_sql aggregate(const plan *p, const lr_sql *rows, int source)
 {
     const lr_dialect *d = p->run->session->warehouse->dialect;
-    lr_sql q = lr_sql_new(&p->run->arena);
+    lr_arena *a = &p->run->arena;
+    lr_sql q = lr_sql_new(a);
     lr_sqlf(&q, "SELECT ");
     for (int i = 0; i < p->nby; i++) lr_sqlf(&q, "%I, ", source ? p->by[i].source : p->by[i].target);
     lr_sqlf(&q, "count(*)");
     for (int i = 0; i < p->nsums; i++) {
-        lr_sql column = lr_sql_column(&p->run->arena, NULL, source ? p->sums[i].source : p->sums[i].target);
+        lr_sql column = lr_sql_column(a, NULL, source ? p->sums[i].source : p->sums[i].target);
         lr_sqlf(&q, ", ");
         d->total(&q, &column);
     }
+    for (int i = 0; i < p->nsums; i++) lr_sqlf(&q, ", count(%I)", source ? p->sums[i].source : p->sums[i].target);
     lr_sqlf(&q, " FROM (%Q) AS \"rows\"", rows);
     for (int i = 0; i < p->nby; i++) lr_sqlf(&q, i == 0 ? " GROUP BY %I" : ", %I", source ? p->by[i].source : p->by[i].target);
     return q;
@@ -131,7 +133,7 @@ static int read_side(const plan *p, const lr_sql *q, side **out, int *n, lr_err 
         side *s = &(*out)[(*n)++];
         s->group = lr_alloc(a, (size_t)(p->nby + 1) * sizeof *s->group);
         for (int i = 0; i < p->nby; i++) s->group[i] = lr_value_text(a, &row[i]);
-        for (int i = 0; i <= p->nsums; i++) s->values[i] = lr_value_text(a, &row[p->nby + i]);
+        for (int i = 0; i <= 2 * p->nsums; i++) s->values[i] = lr_value_text(a, &row[p->nby + i]);
         for (int i = 0; i < p->nsums; i++) {
             const char *text = s->values[i + 1];
             if (text == NULL || p->sums[i].scale < 0 || !lr_is_decimal(text, strlen(text))) continue;
@@ -231,6 +233,13 @@ static int compare_sides(plan *p, const side *a, const side *b, lr_err *e)
         const char *metric = lr_printf(&p->run->arena, "sum(%s)", p->sums[i].source);
         if (compare_one(p, group, metric, p->sums[i].source, a->values[i + 1], b->values[i + 1], p->tolerance, p->sums[i].scale, e) != 0)
             return -1;
+        /* 1, NULL and 1, 0 have the same total: with the rows, the values that
+         * are there are counted too, and told where they differ. */
+        const char *x = a->values[p->nsums + i + 1], *y = b->values[p->nsums + i + 1];
+        if (!p->count_rows || x == NULL || y == NULL || strcmp(x, y) == 0) continue;
+        metric = lr_printf(&p->run->arena, "count(%s)", p->sums[i].source);
+        const char *label = lr_printf(&p->run->arena, "values of %s", p->sums[i].source);
+        if (compare_one(p, group, metric, label, x, y, "0", 0, e) != 0) return -1;
     }
     return 0;
 }
@@ -241,8 +250,10 @@ static int all_equal(const plan *p, const side *a, int na, const side *b, int nb
     for (int i = 0; i < na; i++) {
         if (compare_groups(&a[i], &b[i]) != 0) return 0;
         if (p->count_rows && strcmp(a[i].values[0], b[i].values[0]) != 0) return 0;
-        for (int j = 1; j <= p->nsums; j++)
+        for (int j = 1; j <= p->nsums; j++) {
             if (!equal_totals(a[i].values[j], b[i].values[j], p->tolerance)) return 0;
+            if (p->count_rows && strcmp(a[i].values[p->nsums + j], b[i].values[p->nsums + j]) != 0) return 0;
+        }
     }
     return 1;
 }
@@ -286,7 +297,13 @@ static int moved_on(plan *p, const char **key, int nkey, lr_sql *out, int *possi
         later->n++;
     }
     if (!*possible) return 0;
-    lr_sqlf(&later->from, " FROM %T WHERE %I %s %V", &x->relation.table, x->by, x->bounds.stop.inclusive ? ">" : ">=", &x->bounds.stop.value);
+    lr_bounds after = x->bounds;
+    lr_sql by = lr_sql_column(&run->arena, NULL, x->by);
+    after.start = x->bounds.stop;
+    after.start.inclusive = !x->bounds.stop.inclusive;
+    after.stop.set = 0;
+    lr_sqlf(&later->from, " FROM %T WHERE ", &x->relation.table);
+    x->place->dialect->within(&later->from, &by, &after);
     return lr_rowset_sql(run, later, out, e);
 }
 
@@ -306,7 +323,7 @@ static int condition(plan *p, const lr_args *args, const lr_written *w, const lr
             return lr_hint(e, "pass column = with the target's time column");
         }
         lr_rowset *x = lr_rowset_extract(p->rs);
-        lr_bounds b;
+        lr_bounds b = {0};
         lr_time_column c = {.place = house, .table = p->name, .column = column, .decl = p->target.fields[at].decl, .mode = x->time};
         c.expr = lr_sql_column(&run->arena, NULL, column);
         if (p->rs->window->newest) b = x->bounds;
@@ -388,7 +405,7 @@ static int compare(plan *p, const lr_args *args, const lr_written *w, lr_err *e)
             if (nb > 1) qsort(b, (size_t)nb, sizeof *b, compare_groups);
         }
     }
-    p->out->lines = lr_alloc(&run->arena, (size_t)(na + nb + 1) * (size_t)(p->nsums + 1) * sizeof *p->out->lines);
+    p->out->lines = lr_alloc(&run->arena, (size_t)(na + nb + 1) * (size_t)(2 * p->nsums + 1) * sizeof *p->out->lines);
     for (int i = 0, j = 0; i < na || j < nb;) {
         int c = i == na ? 1 : j == nb ? -1 : compare_groups(&a[i], &b[j]);
         if (compare_sides(p, c <= 0 ? &a[i] : NULL, c >= 0 ? &b[j] : NULL, e) != 0) return -1;

@@ -125,6 +125,7 @@ int lr_rowset_map(lr_run *run, lr_rowset *input, const char *where, const lr_fie
     if (rs->n == 0) return lr_fail(e, LR_FAILED, "the rows have no columns");
     rs->window = input->window;
     rs->time_name = input->time_name;
+    rs->time_made = input->time_made;
     rs->map = fn;
     rs->map_arg = arg;
     *out = rs;

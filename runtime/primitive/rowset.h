@@ -53,6 +53,7 @@ typedef struct lr_rowset {
     /* every kind: the window of the rows, and the column that carries its time */
     lr_window *window;
     const char *time_name;
+    int time_made;            /* that column is an expression: it may lie outside */
 
     /* join: what to check before its rows are used */
     lr_sql overlaps, unmatched;

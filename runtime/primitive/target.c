@@ -48,7 +48,7 @@ static int make(lr_run *run, lr_target *t, const char *index_column, lr_err *e)
     lr_field *fields = lr_alloc(&run->arena, (size_t)(n + 1) * sizeof *fields);
     for (int i = 0; i < rs->n; i++) {
         fields[i].name = rs->fields[i].name;
-        fields[i].decl = w->dialect->type_for(&run->arena, from, rs->fields[i].decl);
+        fields[i].decl = w->dialect->type_for(&run->arena, rs->fields[i].declared ? NULL : from, rs->fields[i].decl);
     }
     if (n > rs->n) {
         fields[rs->n].name = t->stamp;
@@ -136,7 +136,7 @@ static int match_columns(lr_run *run, lr_target *t, const char *new_columns, lr_
         if (at >= 0 || add) t->columns[t->n++] = f->name;
         if (at >= 0) continue;
         added[nadded].name = f->name;
-        added[nadded++].decl = d->type_for(&run->arena, from, f->decl);
+        added[nadded++].decl = d->type_for(&run->arena, f->declared ? NULL : from, f->decl);
         lr_buf_printf(&missing, "%s%s%s%s", missing.len > 0 ? ", " : "", f->name, f->decl[0] != 0 ? " " : "", f->decl);
     }
     if (t->stamp != NULL && lr_field_find(d, &t->rel, t->stamp) < 0) {
@@ -148,7 +148,8 @@ static int match_columns(lr_run *run, lr_target *t, const char *new_columns, lr_
     if (failed == 0 && before != NULL && strcmp(before, now) != 0 && drifted(run, t, before, &drift, e)) {
         lr_fail(e, LR_FAILED, "the source has changed since the last run: %s%s%s", drift.data,
                 missing.len > 0 ? "; the target lacks " : "", missing.len > 0 ? missing.data : "");
-        lr_hint(e, "say in the job what is meant: list the columns with columns = { ... }, or change the target's column");
+        lr_hint(e, "say what is meant: columns = { ... }%s, or change the target's column",
+                missing.len > 0 ? ", new_columns = \"add\" for what is new" : "");
         failed = -1;
     } else if (failed == 0 && nadded > 0 && !add && !ignore) {
         lr_fail(e, LR_FAILED, "%s lacks column%s %s", t->name, nadded > 1 ? "s" : "", missing.data);
@@ -174,11 +175,29 @@ static int match_columns(lr_run *run, lr_target *t, const char *new_columns, lr_
     return failed;
 }
 
+/* "a OR b OR ..." as a balanced tree: engines limit the depth. */
+static void either(lr_sql *q, const lr_sql *conditions, int n)
+{
+    if (n == 1) {
+        lr_sqlf(q, "%Q", &conditions[0]);
+        return;
+    }
+    lr_sqlf(q, "(");
+    either(q, conditions, n / 2);
+    lr_sqlf(q, " OR ");
+    either(q, conditions + n / 2, n - n / 2);
+    lr_sqlf(q, ")");
+}
+
 /* A value that the target's column would change on the way is refused. */
 static int check_bent(lr_run *run, const lr_target *t, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
     const lr_dialect *d = w->dialect;
+    int through_lua = 0, n = 0;
+    lr_sql *conditions = lr_alloc(&run->arena, (size_t)(t->source->n + 1) * sizeof *conditions);
+    for (const lr_rowset *rs = t->source; rs != NULL; rs = rs->input) through_lua |= rs->kind == LR_ROWS_MAP;
+    if (t->created && !through_lua) return 0;
     lr_sql any = lr_sql_new(&run->arena), which = lr_sql_new(&run->arena), value = lr_sql_new(&run->arena);
     for (int i = 0; i < t->source->n; i++) {
         const lr_field *f = &t->source->fields[i];
@@ -186,13 +205,14 @@ static int check_bent(lr_run *run, const lr_target *t, lr_err *e)
         for (int j = 0; j < t->n; j++) written |= strcmp(t->columns[j], f->name) == 0;
         if (at < 0 || !written) continue;
         lr_sql column = lr_sql_column(&run->arena, "rows", f->name), bent = lr_sql_new(&run->arena);
-        if (!d->bends(&bent, &column, f->decl, t->rel.fields[at].decl)) continue;
+        if (!d->bends(&bent, &column, through_lua ? NULL : f->decl, t->rel.fields[at].decl)) continue;
         lr_value name = lr_text(f->name);
-        lr_sqlf(&any, any.len == 0 ? "%Q" : " OR %Q", &bent);
+        conditions[n++] = bent;
         lr_sqlf(&which, " WHEN %Q THEN %V", &bent, &name);
         lr_sqlf(&value, " WHEN %Q THEN %Q", &bent, &column);
     }
-    if (any.len == 0) return 0;
+    if (n == 0) return 0;
+    either(&any, conditions, n);
     lr_sql q = lr_sql_new(&run->arena);
     const char *key = t->nkey > 0 ? t->key[0] : t->source->fields[0].name;
     lr_sqlf(&q, "SELECT CASE%Q END, CASE%Q END, \"rows\".%I FROM (%Q) AS \"rows\" WHERE %Q LIMIT 1", &which, &value, key, &t->rows, &any);
@@ -247,10 +267,16 @@ int lr_target_open(lr_run *run, const lr_primitive *p, const lr_args *args, cons
         lr_fail(e, LR_FAILED, "%s has no column \"%s\" to match the key with", t->name, key[i]);
         return lr_hint(e, "name the key by the target's columns");
     }
+    if (run->mode == LR_MODE_PLAN) {
+        lr_event ev = {.name = "step"};
+        lr_event_text(&ev, "primitive", p->name);
+        lr_event_text(&ev, "target", t->name);
+        lr_report(run, &ev);
+    }
     if (lr_rowset_prepare(run, t->source, e) != 0) return -1;
     if (!t->rel.exists && make(run, t, index_column, e) != 0) return -1;
     if (match_columns(run, t, new_columns, e) != 0) return -1;
     t->rows = lr_sql_new(&run->arena);
     if (lr_rowset_sql(run, t->source, &t->rows, e) != 0) return -1;
-    return t->created || run->mode == LR_MODE_PLAN ? 0 : check_bent(run, t, e);
+    return run->mode == LR_MODE_PLAN ? 0 : check_bent(run, t, e);
 }

@@ -204,11 +204,10 @@ int lr_ledger_add_write(lr_run *run, const char *target, const char *primitive, 
     return run_sql(run, &q, e);
 }
 
-int lr_ledger_add_window(lr_run *run, const char *table, const char *column, const char *start,
-                         const char *stop, lr_err *e)
+int lr_ledger_add_window(lr_run *run, const lr_read *r, lr_err *e)
 {
     lr_table t = lr_ledger_table(run->session, "lrun_windows");
-    lr_value v[] = {lr_int(run->run_id), lr_text(table), lr_text(column), lr_text(start), lr_text(stop)};
+    lr_value v[] = {lr_int(run->run_id), lr_text(r->table), lr_text(r->column), lr_text(r->start), lr_text(r->stop)};
     lr_sql q = lr_sql_new(&run->arena);
     lr_sqlf(&q, "INSERT INTO %T (run_id, source_table, column_name, window_start, window_stop) "
                 "VALUES (%V, %V, %V, %V, %V)", &t, &v[0], &v[1], &v[2], &v[3], &v[4]);

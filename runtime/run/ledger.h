@@ -24,8 +24,11 @@ int lr_ledger_delete(lr_run *run, lr_err *e);
 void lr_ledger_holder(lr_run *run, char *out, size_t size);
 
 int lr_ledger_add_write(lr_run *run, const char *target, const char *primitive, const lr_counts *c, lr_err *e);
-int lr_ledger_add_window(lr_run *run, const char *table, const char *column, const char *start,
-                         const char *stop, lr_err *e);
+typedef struct lr_read {
+    const char *table, *column, *start, *stop;
+    struct lr_read *before;
+} lr_read;
+int lr_ledger_add_window(lr_run *run, const lr_read *r, lr_err *e);
 typedef struct lr_check {
     const char *target, *metric, *group, *source, *warehouse, *start, *stop;
     int equal;

@@ -68,6 +68,7 @@ int lr_run_open(lr_run *run, lr_err *e)
     const lr_place *w = run->session->warehouse;
     if (w->driver->begin(w->conn, writes(run), e) != 0) return busy(run, e);
     run->open = 1;
+    if (w->driver->clock != NULL) w->driver->clock(w->conn, run->job->run_start);
     for (int i = 0; i < run->session->n; i++) {
         const lr_place *p = &run->session->places[i];
         if (p->own && p != w && p->driver->begin(p->conn, 0, e) != 0) return lr_step(e, "connection \"%s\"", p->name);
@@ -81,6 +82,8 @@ static void close_transaction(lr_run *run)
         const lr_place *p = &run->session->places[i];
         if (p->own && p->conn != NULL) p->driver->rollback(p->conn);
     }
+    const lr_place *w = run->session->warehouse;
+    if (run->open && w->driver->clock != NULL) w->driver->clock(w->conn, 0);
     run->open = 0;
 }
 
@@ -137,6 +140,8 @@ static int record(lr_run *run, const char *status, const char *why, int drop)
     if (failed == 0 && !drop && run->run_id != 0) failed = lr_ledger_finish(run, status, why, &e);
     for (const lr_check *c = run->checked; failed == 0 && !drop && c != NULL; c = c->before)
         failed = lr_ledger_add_check(run, c, &e);
+    for (const lr_read *r = run->reads; failed == 0 && !drop && r != NULL; r = r->before)
+        failed = lr_ledger_add_window(run, r, &e);
     if (failed == 0) failed = w->driver->commit(w->conn, &e);
     if (failed != 0) w->driver->rollback(w->conn);
     return failed;

@@ -49,6 +49,7 @@ typedef struct lr_written {
 
 struct lr_window;
 struct lr_check;
+struct lr_read;
 
 typedef struct lr_run {
     lr_session *session;
@@ -65,6 +66,7 @@ typedef struct lr_run {
     int64_t staged;      /* temporary tables made */
     int checks, differs;
     struct lr_check *checked; /* every comparison, the latest first */
+    struct lr_read *reads;    /* every window read, the latest first */
     int open;            /* the transaction is open */
     int doomed;          /* something failed: it can only be rolled back */
     lr_err first;        /* what doomed it */

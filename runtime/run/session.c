@@ -1,6 +1,7 @@
 /* Opening and closing the databases of a run. */
 #include "run/session.h"
 #include "driver/sqlite/sqlite.h"
+#include "run/module.h"
 #include "run/stop.h"
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +11,22 @@ int lr_driver_for(const char *url, const lr_driver **out, lr_err *e)
     if (strncmp(url, "sqlite:", 7) == 0) {
         *out = &lr_sqlite_driver;
         return 0;
+    }
+    if (strncmp(url, "postgresql://", 13) == 0 || strncmp(url, "postgres://", 11) == 0 ||
+        (strchr(url, '=') != NULL && strchr(url, ':') == NULL)) {
+        static const lr_driver *postgres;
+        lr_driver_entry entry = NULL;
+        lr_buf why = {0};
+        if (postgres == NULL) *(void **)&entry = lr_module_symbol("lrun_pg.so", LRUN_DRIVER_SYMBOL, &why);
+        if (postgres == NULL && entry != NULL && entry()->abi == LRUN_DRIVER_ABI) postgres = entry();
+        if (postgres == NULL) {
+            lr_fail(e, LR_UNREACHABLE, "the PostgreSQL driver lrun_pg.so cannot be loaded%s%s", why.len > 0 ? ": " : "",
+                    why.len > 0 ? why.data : "");
+            lr_hint(e, "it belongs beside lrun or into ../lib/lrun; LRUN_LIBDIR names another folder");
+        }
+        lr_buf_free(&why);
+        *out = postgres;
+        return postgres != NULL && lr_dialect_of(postgres) != NULL ? 0 : -1;
     }
     lr_arena a = {0};
     lr_fail(e, LR_USAGE, "\"%s\" is no connection that lrun knows", lr_url_shown(&a, url));
@@ -87,6 +104,12 @@ static void open_place(lr_session *s, lr_place *p, const lr_session_config *cfg)
     if (p->driver->open(&how, &p->conn, e) == 0) p->own = 1;
 }
 
+static int not_ours(const lr_place *w, lr_err *e)
+{
+    lr_fail(e, LR_UNREACHABLE, "%s: lrun has not written this warehouse before, and it must exist", w->shown);
+    return lr_hint(e, "correct the path, or leave must_exist out for the first run");
+}
+
 static int open_warehouse(lr_session *s, const lr_session_config *cfg, lr_err *e)
 {
     lr_place *w = s->warehouse;
@@ -98,13 +121,14 @@ static int open_warehouse(lr_session *s, const lr_session_config *cfg, lr_err *e
     how.create = !s->readonly;
     /* A plan of a first run has no warehouse to read: an empty one stands in. */
     if (s->readonly && s->fresh) how.url = "sqlite::memory:";
-    if (s->fresh && cfg->must_exist) {
-        lr_fail(e, LR_UNREACHABLE, "%s: there is no warehouse, and it must exist", w->shown);
-        return lr_hint(e, "correct the path, or drop must_exist for the first run");
-    }
+    if (s->fresh && cfg->must_exist) return not_ours(w, e);
     if (w->driver->open(&how, &w->conn, e) != 0) return -1;
     w->own = 1;
-    return 0;
+    if (!cfg->must_exist) return 0;
+    lr_table ledger = {s->ledger_schema, "lrun_schema"};
+    lr_relation rel;
+    if (w->dialect->relation(w->driver, w->conn, &s->arena, &ledger, 0, &rel, e) != 0) return -1;
+    return rel.exists ? 0 : not_ours(w, e);
 }
 
 int lr_session_open(lr_session *s, const lr_session_config *cfg, lr_err *e)
@@ -130,6 +154,10 @@ int lr_session_open(lr_session *s, const lr_session_config *cfg, lr_err *e)
         lr_fail(e, LR_USAGE, "no warehouse is configured");
         return lr_hint(e, "pass --warehouse sqlite:path.db, set LRUN_WAREHOUSE, or write connections.lua");
     }
+    if (s->ledger_schema != NULL && !s->warehouse->dialect->has_schemas) {
+        lr_fail(e, LR_USAGE, "--ledger-schema %s: a %s database has no schemas", s->ledger_schema, s->warehouse->dialect->name);
+        return lr_hint(e, "leave ledger_schema out");
+    }
     /* A missing source must not leave a new, empty warehouse behind. */
     for (int i = 0; i < s->n; i++) {
         lr_place *p = &s->places[i];
@@ -141,6 +169,16 @@ int lr_session_open(lr_session *s, const lr_session_config *cfg, lr_err *e)
         }
         if (e->status != LR_OK) return lr_step(e, "connection \"source\"");
     }
+    /* Without a source there is nothing to fill a new warehouse from. */
+    lr_place *source = NULL;
+    for (int i = 0; i < s->n; i++)
+        if (strcmp(s->places[i].name, "source") == 0) source = &s->places[i];
+    if (source == NULL && !cfg->readonly && s->warehouse->driver->probe(s->warehouse->url, e) == 0 &&
+        strcmp(s->warehouse->url, "sqlite::memory:") != 0) {
+        lr_fail(e, LR_USAGE, "no source is configured, and the warehouse %s does not exist", s->warehouse->shown);
+        return lr_hint(e, "pass --source sqlite:path.db, set LRUN_SOURCE, or write connections.lua");
+    }
+    if (e->status != LR_OK) return -1;
     lr_session_config mine = *cfg;
     mine.must_exist = must_exist;
     if (open_warehouse(s, &mine, e) != 0) return lr_step(e, "connection \"warehouse\"");
@@ -178,8 +216,10 @@ int lr_session_place(lr_session *s, const char *name, lr_place **out, lr_err *e)
     }
     lr_buf known = {0};
     for (int i = 0; i < s->n; i++) lr_buf_printf(&known, "%s%s", i > 0 ? ", " : "", s->places[i].name);
-    lr_fail(e, LR_FAILED, "no connection is named \"%s\"", name);
-    lr_hint(e, "known: %s; pass --connection %s=URL, or add it to connections.lua", known.data, name);
+    int source = strcmp(name, "source") == 0;
+    lr_fail(e, LR_USAGE, "no connection is named \"%s\"", name);
+    lr_hint(e, "known: %s; pass --%s%sURL, or add it to connections.lua", known.data, source ? "" : "connection ",
+            source ? "source " : lr_printf(&s->arena, "%s=", name));
     lr_buf_free(&known);
     return -1;
 }

@@ -232,6 +232,7 @@ static int fix_newest(lr_run *run, lr_window *w, const lr_time_column *c, lr_err
 int lr_window_bounds(lr_run *run, lr_window *w, const lr_time_column *c, lr_bounds *out, lr_err *e)
 {
     if (w->newest && fix_newest(run, w, c, e) != 0) return -1;
+    out->by_instant = 0;
     out->zone = run->job->zone;
     out->mode = w->newest ? w->mode : c->mode;
     out->start = w->start;

@@ -17,6 +17,7 @@ typedef struct lr_field {
     int not_null;      /* cannot hold NULL, also by being the row's identity */
     int primary;       /* position in the primary key from 1, 0 not in it */
     int generated;     /* computed by the engine: never written */
+    int declared;      /* the job named its type (map) */
     int has_default;
 } lr_field;
 
@@ -58,6 +59,7 @@ typedef struct lr_bounds {
     lr_edge start, stop;
     lr_time_mode mode;
     const lr_zone *zone;
+    int by_instant; /* the column's forms do not sort as time: compare instants */
 } lr_bounds;
 
 /* ---- a write by key ---- */
@@ -86,7 +88,8 @@ typedef struct lr_step_sql {
 
 struct lr_dialect {
     const char *name;
-    int fold_case; /* names compare without case */
+    int fold_case;   /* names compare without case */
+    int has_schemas; /* tables live in schemas */
 
     void (*placeholder)(int i, char out[16]);
 
@@ -99,8 +102,8 @@ struct lr_dialect {
     int (*resolve)(const lr_driver *d, lr_conn *c, lr_arena *a, const char *schema, const char *name,
                    lr_table *out, lr_err *e);
 
-    /* The type of a new column that keeps what a column of another engine (or
-     * the same, from NULL) holds. */
+    /* The type of a new column that keeps what a column of another engine or
+     * the same holds; from NULL: as a job declared it. */
     const char *(*type_for)(lr_arena *a, const struct lr_dialect *from, const char *decl);
 
     /* Does the column hold dates without a time of day, by its declared type? */
@@ -118,8 +121,9 @@ struct lr_dialect {
     /* "column >= start AND column < stop", or "1=1" where both are open. */
     void (*within)(lr_sql *q, const lr_sql *column, const lr_bounds *b);
 
-    /* A SELECT of (class, value) of the first row whose time the bounds would
-     * put on the wrong side, or no rows. 0: this engine needs no such check. */
+    /* A SELECT of (class, value, is a time) of the first row whose time the
+     * bounds would put on the wrong side, or no rows. With by_instant only what
+     * is no time is found. 0: this engine needs no such check. */
     int (*misplaced)(lr_sql *q, const lr_sql *from, const lr_sql *column, const lr_bounds *b);
 
     /* The largest value of the column not later than limit (NULL: any). */

@@ -9,9 +9,10 @@ static void placeholder(int i, char out[16])
     snprintf(out, 16, "?%d", i);
 }
 
-static void field_sql(lr_sql *q, const lr_field *f, int not_null)
+/* A temporary table has no types: each value stays what it is. */
+static void field_sql(lr_sql *q, const lr_field *f, int not_null, int temporary)
 {
-    lr_sqlf(q, "%I %s%s", f->name, f->decl, not_null ? " NOT NULL" : "");
+    lr_sqlf(q, "%I %s%s", f->name, temporary ? "" : f->decl, not_null ? " NOT NULL" : "");
 }
 
 static int in_key(const char *name, const char **key, int nkey)
@@ -28,7 +29,7 @@ static void create_table(lr_sql *q, const lr_table *t, const lr_field *fields, i
             temporary ? (const void *)t->name : (const void *)t);
     for (int i = 0; i < n; i++) {
         if (i > 0) lr_sqlf(q, ", ");
-        field_sql(q, &fields[i], in_key(fields[i].name, key, nkey));
+        field_sql(q, &fields[i], in_key(fields[i].name, key, nkey), temporary);
     }
     for (int i = 0; i < nkey; i++) lr_sqlf(q, i == 0 ? ", PRIMARY KEY (%I" : ", %I", key[i]);
     lr_sqlf(q, nkey > 0 ? "))" : ")");
@@ -44,7 +45,7 @@ static void create_index(lr_sql *q, const lr_table *t, const char *column)
 static void add_column(lr_sql *q, const lr_table *t, const lr_field *field)
 {
     lr_sqlf(q, "ALTER TABLE %T ADD COLUMN ", t);
-    field_sql(q, field, 0);
+    field_sql(q, field, 0, 0);
 }
 
 /* Midnights are written as bare dates: "2026-01-20" sorts before every form of
@@ -63,8 +64,53 @@ static void edge(lr_arena *a, lr_edge *edge, lr_time_mode mode, const lr_zone *z
         edge->value = lr_real((double)edge->us / (double)unit);
 }
 
+static const char *mode_name(lr_time_mode m)
+{
+    return m == LR_UNIX ? "unix" : m == LR_UNIX_MS ? "unix_ms" : "iso";
+}
+
+static void edge_args(lr_sql *q, const lr_edge *edge, int flag)
+{
+    lr_value none = lr_null();
+    lr_sqlf(q, ", %V, %d", edge->set ? &edge->value : &none, flag);
+}
+
+static void instants(lr_sql *q, const char *function, const lr_sql *column, const lr_bounds *b)
+{
+    lr_value mode = lr_text(mode_name(b->mode)), zone = lr_text(lr_zone_name(b->zone));
+    lr_sqlf(q, "%s(%Q, %V, %V", function, column, &mode, &zone);
+    edge_args(q, &b->start, !b->start.inclusive);
+    edge_args(q, &b->stop, b->stop.inclusive);
+    lr_sqlf(q, ")");
+}
+
+/* Whole days around the edges: an offset moves a time by less than a day, and
+ * every form of a time begins with its day. */
+static lr_value day_text(lr_arena *a, int64_t us, int days)
+{
+    char text[40];
+    return lr_text(lr_dup(a, lr_format_date(lr_zone_utc(), us + days * LR_US_PER_DAY, text)));
+}
+
+static void within_instants(lr_sql *q, const lr_sql *column, const lr_bounds *b)
+{
+    if (b->start.set) {
+        lr_value low = day_text(q->arena, b->start.us, -2);
+        lr_sqlf(q, "%Q >= %V AND ", column, &low);
+    }
+    if (b->stop.set) {
+        lr_value high = day_text(q->arena, b->stop.us, 3);
+        lr_sqlf(q, "%Q < %V AND ", column, &high);
+    }
+    instants(q, "lrun_within", column, b);
+}
+
 static void within(lr_sql *q, const lr_sql *column, const lr_bounds *b)
 {
+    if (b->by_instant && (b->start.set || b->stop.set)) {
+        within_instants(q, column, b);
+        return;
+    }
     if (!b->start.set && !b->stop.set) lr_sqlf(q, "1=1");
     if (b->start.set) lr_sqlf(q, b->start.inclusive ? "%Q >= %V" : "%Q > %V", column, &b->start.value);
     if (b->start.set && b->stop.set) lr_sqlf(q, " AND ");
@@ -92,22 +138,11 @@ static void near_edge(lr_sql *q, const lr_sql *column, const lr_bounds *b, const
     lr_sqlf(q, " OR (%Q >= %V AND %Q < %V)", column, &from, column, &to);
 }
 
-static void edge_args(lr_sql *q, const lr_edge *edge, int flag)
-{
-    lr_value none = lr_null();
-    lr_sqlf(q, ", %V, %d", edge->set ? &edge->value : &none, flag);
-}
-
-static const char *mode_name(lr_time_mode m)
-{
-    return m == LR_UNIX ? "unix" : m == LR_UNIX_MS ? "unix_ms" : "iso";
-}
-
 static int misplaced(lr_sql *q, const lr_sql *from, const lr_sql *column, const lr_bounds *b)
 {
     if (!b->start.set && !b->stop.set) return 0;
-    lr_value mode = lr_text(mode_name(b->mode)), zone = lr_text(lr_zone_name(b->zone));
-    lr_sqlf(q, "SELECT typeof(%Q), %Q%Q AND (", column, column, from);
+    lr_value zone = lr_text(lr_zone_name(b->zone));
+    lr_sqlf(q, "SELECT typeof(%Q), %Q, lrun_try_us(%Q, %V) IS NOT NULL%Q AND (", column, column, column, &zone, from);
     if (b->mode == LR_NUMBER) {
         /* Text and blobs sort after every number, whatever they say. */
         lr_sqlf(q, "%Q >= '') LIMIT 1", column);
@@ -116,6 +151,12 @@ static int misplaced(lr_sql *q, const lr_sql *from, const lr_sql *column, const 
     if (b->mode == LR_ISO) {
         /* Ranges of the index: numbers, text that starts with no digit, blobs. */
         lr_sqlf(q, "%Q < '0' OR %Q >= ':'", column, column);
+        if (b->by_instant) {
+            lr_value low = b->start.set ? day_text(q->arena, b->start.us, -2) : lr_text("0");
+            lr_value high = b->stop.set ? day_text(q->arena, b->stop.us, 3) : lr_text(":");
+            lr_sqlf(q, " OR (%Q >= %V AND %Q < %V)) AND lrun_try_us(%Q, %V) IS NULL LIMIT 1", column, &low, column, &high, column, &zone);
+            return 1;
+        }
         if (b->start.set) near_edge(q, column, b, &b->start);
         if (b->stop.set) near_edge(q, column, b, &b->stop);
     } else {
@@ -124,10 +165,9 @@ static int misplaced(lr_sql *q, const lr_sql *from, const lr_sql *column, const 
                 column, column);
         lr_sqlf(q, " OR %Q >= ''", column);
     }
-    lr_sqlf(q, ") AND lrun_misplaced(%Q, %V, %V", column, &mode, &zone);
-    edge_args(q, &b->start, !b->start.inclusive);
-    edge_args(q, &b->stop, b->stop.inclusive);
-    lr_sqlf(q, ") LIMIT 1");
+    lr_sqlf(q, ") AND ");
+    instants(q, "lrun_misplaced", column, b);
+    lr_sqlf(q, " LIMIT 1");
     return 1;
 }
 
@@ -142,11 +182,14 @@ static void newest(lr_sql *q, const lr_sql *from, const lr_sql *column, lr_time_
 {
     lr_sqlf(q, "SELECT %Q%Q AND %Q IS NOT NULL", column, from, column);
     if (limit_us != NULL && mode == LR_ISO) {
-        /* From the end of the index backwards: only the last day's forms mix. */
-        char day[40];
-        lr_format_date(z, lr_grain_next(z, LR_DAY, *limit_us + 14 * LR_US_PER_HOUR), day);
-        lr_value after = lr_text(day), zone = lr_text(lr_zone_name(z)), limit = lr_int(*limit_us);
-        lr_sqlf(q, " AND %Q < %V AND lrun_us(%Q, 'iso', %V) <= %V", column, &after, column, &zone, &limit);
+        /* From the end of the index backwards, and then among the last days by
+         * the instant, since there the forms may mix. */
+        lr_value after = day_text(q->arena, *limit_us, 3), zone = lr_text(lr_zone_name(z)), limit = lr_int(*limit_us);
+        lr_sqlf(q, " AND %Q < %V AND lrun_us(%Q, 'iso', %V) <= %V AND %Q >= (SELECT date(substr(max(\"m\"), 1, 10), '-2 days') "
+                   "FROM (SELECT %Q AS \"m\"%Q AND %Q < %V AND lrun_us(%Q, 'iso', %V) <= %V ORDER BY %Q DESC LIMIT 1))",
+                column, &after, column, &zone, &limit, column, column, from, column, &after, column, &zone, &limit, column);
+        lr_sqlf(q, " ORDER BY lrun_us(%Q, 'iso', %V) DESC, %Q DESC LIMIT 1", column, &zone, column);
+        return;
     } else if (limit_us != NULL && (mode == LR_UNIX || mode == LR_UNIX_MS)) {
         lr_value limit = lr_int(*limit_us / (mode == LR_UNIX ? LR_US_PER_SECOND : 1000));
         lr_sqlf(q, " AND %Q <= %V", column, &limit);

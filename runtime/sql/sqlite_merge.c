@@ -52,15 +52,17 @@ static void assignments(lr_sql *q, const lr_merge *m, const char *from)
 /* Bytes decide whether a value changed, whatever collation the column has. */
 static void differs(lr_sql *q, const lr_merge *m, const char *from)
 {
-    int first = 1;
-    lr_sqlf(q, "(");
-    for (int i = 0; i < m->n; i++) {
-        if (is_key(m, m->columns[i])) continue;
-        lr_sqlf(q, first ? "\"target\".%I COLLATE BINARY IS NOT %I.%I" : " OR \"target\".%I COLLATE BINARY IS NOT %I.%I",
-                m->columns[i], from, m->columns[i]);
-        first = 0;
+    const char *const sides[] = {"target", from};
+    for (int side = 0; side < 2; side++) {
+        int first = 1;
+        lr_sqlf(q, side == 0 ? "(" : " IS NOT (");
+        for (int i = 0; i < m->n; i++) {
+            if (is_key(m, m->columns[i])) continue;
+            lr_sqlf(q, first ? "%I.%I COLLATE BINARY" : ", %I.%I COLLATE BINARY", sides[side], m->columns[i]);
+            first = 0;
+        }
+        lr_sqlf(q, ")");
     }
-    lr_sqlf(q, ")");
 }
 
 static void not_older(lr_sql *q, lr_arena *a, const lr_merge *m, const char *from)

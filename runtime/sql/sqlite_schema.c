@@ -215,10 +215,22 @@ const char *lr_sqlite_affinity(const char *decl)
     return "NUMERIC";
 }
 
+static int is_decimal(const char *decl)
+{
+    return strncasecmp(decl, "DECIMAL", 7) == 0 || strncasecmp(decl, "NUMERIC", 7) == 0;
+}
+
 const char *lr_sqlite_type_for(lr_arena *a, const lr_dialect *from, const char *decl)
 {
-    (void)from;
-    return lr_dup(a, decl != NULL ? decl : "");
+    /* A double holds 15 digits: a wider decimal that a job declares is text. */
+    int precision = 0;
+    if (decl == NULL) return "";
+    if (from == NULL && is_decimal(decl)) {
+        const char *open = strchr(decl, '(');
+        precision = open != NULL ? atoi(open + 1) : 0;
+        if (precision == 0 || precision > 15) return "TEXT";
+    }
+    return lr_dup(a, decl);
 }
 
 int lr_sqlite_is_date(const char *decl)
@@ -229,7 +241,7 @@ int lr_sqlite_is_date(const char *decl)
 int lr_sqlite_scale(const char *decl)
 {
     if (decl == NULL) return -1;
-    if (strncasecmp(decl, "DECIMAL", 7) != 0 && strncasecmp(decl, "NUMERIC", 7) != 0) return -1;
+    if (!is_decimal(decl)) return -1;
     const char *comma = strchr(decl, ',');
     if (comma == NULL) return -1;
     int scale = atoi(comma + 1);

@@ -22,7 +22,7 @@ local function range(o, config)
     end
     return 0
   end
-  core.write(("plan %s  %s .. %s   %d %s%s, oldest first, windows [%s, %s) to [%s, %s)\n"):format(
+  core.write(("plan %s  %s .. %s   %d %s%s, windows [%s, %s) to [%s, %s)\n"):format(
     job.name, first.date, last.date, #dates, job.grain, #dates == 1 and "" or "s", first.start, first.stop, last.start, last.stop))
   for _, d in ipairs(dates) do core.write(("  %s   [%s, %s)\n"):format(d.date, d.start, d.stop)) end
   return 0
@@ -37,7 +37,7 @@ return function(o, cl)
   config.on_event = report.new(o)
   local result = core.run(config)
   if result.error then return fail.show(result.error, o.json) end
-  if o.json then json.line("result", { job = result.job, logical_date = result.logical_date, status = 0, plan = true })
+  if o.json then json.line("result", { job = result.job, logical_date = result.logical_date, exit = 0, status = "planned" })
   elseif not o.quiet then core.write("plan only: nothing was written\n") end
   return 0
 end

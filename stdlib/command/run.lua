@@ -20,7 +20,7 @@ return function(o, cl)
     return status
   end
   if o.json then
-    result.ms = ms
+    result.ms, result.exit, result.status = ms, result.status, "succeeded"
     json.line("result", result)
   elseif not o.quiet then
     core.write(("%s   run %d   %.0f ms\n"):format(report.paint(o, "32", "ok"), result.run_id, ms))

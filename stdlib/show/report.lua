@@ -63,6 +63,7 @@ function report.new(o)
     watermark = function(f)
       line(("  watermark %s   %s -> %s"):format(f.name, present(f.before) and f.before or "none", f.value))
     end,
+    step = function(f) line(("  %s %s"):format(f.primitive, f.target)) end,
     statement = function(f) line("  would run: " .. f.sql:gsub("%s*\n%s*", " ")) end,
     window = function(f)
       if o.show_windows then line(("  window on %s.%s   %s"):format(f.source_table, f.column_name, f.text)) end

@@ -7,6 +7,8 @@
  *                                   1 where comparing the stored form with the
  *                                   bounds puts the value on another side than
  *                                   its instant, or it is no time at all
+ *   lrun_within(value, mode, zone, start, start_open, stop, stop_closed)
+ *                                   1 where the instant is inside the bounds
  *   lrun_keeps(value, affinity)     1 where a column of that affinity keeps the
  *                                   value exactly
  *
@@ -106,6 +108,21 @@ static int order(const instant *a, const instant *b)
 {
     if (a->us != b->us) return a->us < b->us ? -1 : 1;
     return (a->sub > b->sub) - (a->sub < b->sub);
+}
+
+static void fn_within(sqlite3_context *ctx, int n, sqlite3_value **v)
+{
+    (void)n;
+    if (sqlite3_value_type(v[0]) == SQLITE_NULL) return;
+    const char *mode = (const char *)sqlite3_value_text(v[1]);
+    const lr_zone *z = zone_arg(ctx, v[2], 2);
+    instant t, b;
+    int inside = to_instant(v[0], mode, z, &t) == 0;
+    if (inside && sqlite3_value_type(v[3]) != SQLITE_NULL && to_instant(v[3], mode, z, &b) == 0)
+        inside = sqlite3_value_int(v[4]) ? order(&t, &b) > 0 : order(&t, &b) >= 0;
+    if (inside && sqlite3_value_type(v[5]) != SQLITE_NULL && to_instant(v[5], mode, z, &b) == 0)
+        inside = sqlite3_value_int(v[6]) ? order(&t, &b) <= 0 : order(&t, &b) < 0;
+    sqlite3_result_int(ctx, inside);
 }
 
 static int bytes_order(sqlite3_value *a, sqlite3_value *b)
@@ -223,6 +240,7 @@ int lr_sqlite_register_functions(sqlite3 *db)
     if (sqlite3_create_function(db, "lrun_us", 3, flags, NULL, fn_us, NULL, NULL) != SQLITE_OK ||
         sqlite3_create_function(db, "lrun_try_us", 2, flags, NULL, fn_try_us, NULL, NULL) != SQLITE_OK ||
         sqlite3_create_function(db, "lrun_misplaced", 7, flags, NULL, fn_misplaced, NULL, NULL) != SQLITE_OK ||
+        sqlite3_create_function(db, "lrun_within", 7, flags, NULL, fn_within, NULL, NULL) != SQLITE_OK ||
         sqlite3_create_function(db, "lrun_keeps", 2, flags, NULL, fn_keeps, NULL, NULL) != SQLITE_OK)
         return -1;
     return 0;

@@ -61,6 +61,9 @@ int lr_sqlite_end(lr_sink *s, int64_t *rows, lr_err *e);
 void lr_sqlite_abort(lr_sink *s);
 int lr_sqlite_inspect(lr_conn *c, const char *sql, const lr_inspection **out, lr_err *e);
 
+const char *lr_sqlite_vfs(void); /* NULL: the default one */
+void lr_sqlite_clock(lr_conn *c, int64_t us);
+
 int lr_sqlite_probe(const char *url, lr_err *e);
 char *lr_sqlite_path(const char *url); /* malloc'd absolute path or ":memory:" */
 int lr_sqlite_check_file(const char *url, int write, int *exists, lr_err *e);

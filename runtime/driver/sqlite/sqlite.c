@@ -1,6 +1,7 @@
 /* The SQLite driver: connections, transactions, and what reaches other files. */
 #include "driver/sqlite/sqlite.h"
 #include "driver/sqlite/internal.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -75,6 +76,7 @@ int lr_sqlite_error(lr_conn *c, int rc, const char *sql, lr_err *e)
     }
     lr_status status = LR_FAILED;
     const char *hint = NULL;
+    char named[512];
     switch (primary) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
@@ -83,11 +85,13 @@ int lr_sqlite_error(lr_conn *c, int rc, const char *sql, lr_err *e)
             return c->how.stopped(c->how.arg, e);
         }
         status = LR_BUSY;
-        text = "another process holds the lock on the file";
+        snprintf(named, sizeof named, "another process holds the lock on %s", c->path != NULL ? c->path : "the file");
+        text = named;
         hint = "wait for it to end, or pass a longer --lock-timeout";
         break;
     case SQLITE_FULL:
-        text = "the disk is full";
+        snprintf(named, sizeof named, "the disk is full, writing %s", c->path != NULL ? c->path : "the file");
+        text = named;
         hint = "free some space and run again; nothing of this run was kept";
         break;
     case SQLITE_IOERR:
@@ -227,7 +231,7 @@ static int sqlite_open(const lr_open *how, lr_conn **out, lr_err *e)
     c->path = path;
     char *uri = uri_of(path, how->readonly && !memory ? "?mode=ro" : "");
     int flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-    int rc = sqlite3_open_v2(uri, &c->db, flags, NULL);
+    int rc = sqlite3_open_v2(uri, &c->db, flags, lr_sqlite_vfs());
     free(uri);
     int failed = rc != SQLITE_OK ? lr_sqlite_error(c, rc, NULL, e) : set_up(c, !exists, e);
     if (failed == 0 && !how->readonly && sqlite3_db_readonly(c->db, "main") == 1) {
@@ -391,5 +395,6 @@ const lr_driver lr_sqlite_driver = {
     .same = sqlite_same,
     .probe = lr_sqlite_probe,
     .count = sqlite_count,
+    .clock = lr_sqlite_clock,
     .progress = sqlite_progress,
 };

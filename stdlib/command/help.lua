@@ -1,0 +1,148 @@
+-- lrun help: pages made from the tables that check the command line and the
+-- options of primitives.
+local fail = require "show.fail"
+
+local topics = {}
+
+topics.connections = [[
+connections: where the databases are
+
+Order: --source, --warehouse and --connection NAME=URL; then LRUN_SOURCE and LRUN_WAREHOUSE; then the nearest
+connections.lua, beside the job and upwards. It returns a table, and its relative paths are relative to it:
+
+  return {
+    source = "sqlite:app.db",
+    warehouse = { url = "sqlite:warehouse.db", must_exist = true },
+  }
+
+must_exist refuses a warehouse that lrun has not written before, so that a wrong path is no empty start.
+A source is opened read-only. sqlite::memory: is an empty database that is gone at the end.]]
+
+
+topics["exit"] = [[
+exit statuses
+
+  0    done, or nothing to do
+  1    the run failed: an error in the job or from a database; rolled back
+  2    wrong use: options, dates, connections file, a job that does not parse; nothing was opened
+  3    reconcile found a difference; rolled back
+  4    busy: another run holds the lock, or the lock timeout passed
+  5    a database cannot be reached; nothing was written
+  6    the outcome of COMMIT could not be learned
+  7    committed, but the report could not be written
+  130  stopped by SIGINT; rolled back
+  143  stopped by SIGTERM; rolled back]]
+
+topics.values = [[
+values in a job
+
+  logical_date          the date of --logical-date
+  run_start             the instant that the run is fixed to; os.time() and os.date() answer with it
+  days(n) weeks(n) months(n) hours(n) minutes(n)   spans; a date + or - a span is a date
+  date "2026-01-20"     instant "2026-01-20 09:30:00"     they compare, and print in ISO form
+  param "name"          the value of --param name=value; param("name", default)
+  null                  NULL of a database
+  blob(s)               bytes to be stored as such, in rows that a map gives
+
+Rows have :map(fn, new_columns), :filter(fn), :rows() and :count(). In a map integers are exact 64-bit numbers,
+NULL is null, and a row that the function answers with nil is dropped. A new column is declared:
+rows:map(fn, { total = "numeric(12,2)" }).]]
+
+-- Names that have no page of their own, and where they are told of.
+local within = { param = "values", null = "values", blob = "values", date = "values", instant = "values", days = "values",
+                 hours = "values", minutes = "values", weeks = "values", months = "values", logical_date = "values",
+                 run_start = "values", map = "values", filter = "values", rows = "values", count = "values" }
+
+local function wrap(text, width, indent)
+  local lines, line = {}, ""
+  for word in text:gmatch("%S+") do
+    if #line > 0 and #line + 1 + #word > width then
+      lines[#lines + 1] = line
+      line = word
+    else
+      line = #line > 0 and line .. " " .. word or word
+    end
+  end
+  lines[#lines + 1] = line
+  return table.concat(lines, "\n" .. (" "):rep(indent))
+end
+
+local function print_options(cl, command)
+  local out = {}
+  for _, option in ipairs(cl.options) do
+    if not command or (option.of and option.of:find(" " .. command .. " ", 1, true)) then
+      if command or not option.of then
+        local name = (option.letter and "-" .. option.letter .. ", " or "") .. "--" .. option.name ..
+          (option.value and " " .. option.value or "")
+        out[#out + 1] = ("  %-28s %s"):format(name, wrap(option.help, 86, 31))
+      end
+    end
+  end
+  return out
+end
+
+local function overview(cl)
+  local out = { "lrun: incremental loads and backfills, each run one warehouse transaction", "" }
+  for _, c in ipairs(cl.commands) do out[#out + 1] = ("  %-58s %s"):format(c.usage, c.summary) end
+  out[#out + 1] = ""
+  out[#out + 1] = "Options of every command:"
+  for _, line in ipairs(print_options(cl)) do out[#out + 1] = line end
+  local names = {}
+  for _, p in ipairs(core.primitives()) do names[#names + 1] = p.name end
+  out[#out + 1] = ""
+  out[#out + 1] = "lrun help TOPIC for a command, a primitive (" .. wrap(table.concat(names, ", "), 100, 2) .. "),"
+  out[#out + 1] = "or: connections, exit, and values for logical_date, run_start, param, days, date, null and the others"
+  return out
+end
+
+local function command_page(cl, c)
+  local out = { c.name .. ": " .. c.summary, "", "usage: " .. c.usage }
+  if c.help ~= "" then
+    out[#out + 1] = ""
+    out[#out + 1] = c.help
+  end
+  local options = print_options(cl, c.name)
+  if #options > 0 then
+    out[#out + 1] = ""
+    for _, line in ipairs(options) do out[#out + 1] = line end
+  end
+  out[#out + 1] = ""
+  out[#out + 1] = "Options of every command: lrun help"
+  return out
+end
+
+local function primitive_page(p)
+  local out = { p.name .. ": " .. wrap(p.summary, 100, 2), "" }
+  if p.first then out[#out + 1] = "  first           " .. p.first end
+  for _, o in ipairs(p.options) do
+    local note = o.required and "required" or o.default and "default " .. o.default or "optional"
+    out[#out + 1] = ("  %-15s %s; %s"):format(o.name, o.type, note)
+    out[#out + 1] = "                  " .. wrap(o.help, 96, 18)
+  end
+  if p.free_names then out[#out + 1] = "  NAME = \"SQL\"    any further name is an aggregate" end
+  out[#out + 1] = ""
+  out[#out + 1] = "returns  " .. wrap(p.returns, 100, 9)
+  out[#out + 1] = "refuses  " .. wrap(p.refuses, 100, 9)
+  out[#out + 1] = "example  " .. p.example
+  if p.idea then out[#out + 1] = "idea     " .. wrap(p.idea, 100, 9) end
+  return out
+end
+
+return function(o, cl)
+  local topic = within[cl.args[1]] or cl.args[1]
+  local out
+  if not topic then out = overview(cl) end
+  for _, c in ipairs(cl.commands) do if c.name == topic then out = command_page(cl, c) end end
+  for _, p in ipairs(core.primitives()) do if p.name == topic then out = primitive_page(p) end end
+  if not out and topics[topic] then out = { topics[topic] } end
+  if not out then
+    local names = { "connections", "values", "exit" }
+    for _, c in ipairs(cl.commands) do names[#names + 1] = c.name end
+    for _, p in ipairs(core.primitives()) do names[#names + 1] = p.name end
+    local near = core.nearest(topic, names)
+    return fail.show({ status = 2, message = ("there is no page about \"%s\""):format(topic),
+                       hint = near and ("did you mean lrun help %s?"):format(near) or "see lrun help" }, o.json)
+  end
+  core.write(table.concat(out, "\n") .. "\n")
+  return 0
+end

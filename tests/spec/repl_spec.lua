@@ -1,0 +1,43 @@
+-- The prompt, fed from a pipe: SQL, Lua and primitives line by line.
+local world = require "world"
+
+local function has(text, ...)
+  for _, word in ipairs { ... } do assert.is_truthy(text:find(word, 1, true), word .. " is not in:\n" .. text) end
+end
+
+describe("lrun repl", function()
+  local function repl(w, text, ...) return w:lrun("repl", ..., { stdin = text, timeout = 20 }) end
+
+  it("takes SQL and Lua in one prompt, and prints tables as tables", function()
+    local w = world.with_t("INSERT INTO t VALUES (1,'source row','2026-01-01');", "INSERT INTO t VALUES (7,'warehouse row','2026-01-01');")
+    local r = repl(w, "SELECT id, v FROM t;\nselect 40 + 2 as answer\n1 + 1\nx = 5\nprint(x * 2)\nextract { from = 't' }\n")
+    assert.equal(0, r.status, r.err)
+    has(r.out, "warehouse row", "answer", "42", "10", "source row")
+    assert.is_truthy(r.out:find "2")
+  end)
+
+  it("goes on after a wrong line", function()
+    local w = world.with_t()
+    local r = repl(w, "SELEC 1;\nSELECT nothing FROM nowhere;\nerror 'x'\nx ==\nmerge {}\nundefined_name\nprint('still here')\n")
+    assert.equal(0, r.status, r.err)
+    has(r.out, "still here")
+    has(r.out .. r.err, "nowhere", "undefined_name")
+  end)
+
+  it("keeps what is committed and drops the rest", function()
+    local w = world.with_t()
+    repl(w, "INSERT INTO t VALUES (1, 'a', 'x');\nrollback\nINSERT INTO t VALUES (2, 'b', 'x');\ncommit\nINSERT INTO t VALUES (3, 'c', 'x');\n")
+    assert.same({ "2" }, w:rows "SELECT id FROM t")
+  end)
+
+  it("is left by quit words and by the end of its input", function()
+    local w = world.with_t()
+    for _, word in ipairs { "quit", "exit", ".exit", "\\q", "q" } do
+      local r = repl(w, word .. "\nprint('not ' .. 'left')\n")
+      assert.equal(0, r.status, word)
+      assert.is_nil(r.out:find("not left", 1, true), word)
+    end
+    assert.equal(0, repl(w, "").status)
+    assert.equal(0, repl(w, "print(1)").status)
+  end)
+end)
