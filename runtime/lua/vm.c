@@ -21,6 +21,8 @@ static long fail_countdown(void)
     return text != NULL ? atol(text) : 0;
 }
 
+static void on_count(lua_State *L, lua_Debug *ar);
+
 static void *allocate(void *ud, void *ptr, size_t osize, size_t nsize)
 {
     static int known;
@@ -39,10 +41,15 @@ static void *allocate(void *ud, void *ptr, size_t osize, size_t nsize)
     if (nsize > before) {
         if (left > 0 && --left == 0) return NULL;
         if (vm->limit != 0 && vm->used + (nsize - before) > vm->limit) {
-            vm->over = 1;
-            lr_where(vm->now, vm->over_at, sizeof vm->over_at);
+            if (vm->refused == nsize && !vm->over) {
+                vm->over = 1;
+                lr_where(vm->now, vm->over_at, sizeof vm->over_at);
+                lua_sethook(vm->now, on_count, LUA_MASKCOUNT, 1);
+            }
+            vm->refused = nsize;
             return NULL;
         }
+        vm->refused = 0;
     }
     void *p = realloc(ptr, nsize);
     if (p != NULL) vm->used += nsize - before;
@@ -52,10 +59,13 @@ static void *allocate(void *ud, void *ptr, size_t osize, size_t nsize)
 static void on_count(lua_State *L, lua_Debug *ar)
 {
     (void)ar;
-    if (!lr_stop_poll(NULL)) return;
+    if (!lr_stop_poll(NULL) && !lr_vm_of(L)->over) return;
     /* a job that catches this error meets it again at its next instruction */
     lua_sethook(L, on_count, LUA_MASKCOUNT, 1);
-    luaL_error(L, "stopped");
+    luaL_where(L, 0);
+    lua_pushliteral(L, "stopped");
+    lua_concat(L, 2);
+    lua_error(L);
 }
 
 lr_vm *lr_vm_new(size_t limit)
@@ -90,7 +100,7 @@ const char *lr_where(lua_State *L, char *buf, size_t size)
 {
     lua_Debug ar;
     buf[0] = 0;
-    for (int level = 1; level < 20 && lua_getstack(L, level, &ar); level++) {
+    for (int level = 0; level < 20 && lua_getstack(L, level, &ar); level++) {
         lua_getinfo(L, "Sl", &ar);
         if (ar.currentline <= 0 || ar.source[0] != '@' || strncmp(ar.source, "@@lrun/", 7) == 0) continue;
         snprintf(buf, size, "%s:%d", ar.source + 1, ar.currentline);
@@ -142,6 +152,7 @@ static int is_raised(const lr_vm *vm, const char *text)
 
 static void take_error(lr_vm *vm, lua_State *L, int status, lr_err *e)
 {
+    if (vm->over) status = LUA_ERRMEM;
     if (lr_stop_poll(NULL)) {
         lr_err where = {0};
         if (lua_type(L, -1) == LUA_TSTRING) from_text(vm, lua_tostring(L, -1), &where);
@@ -149,7 +160,7 @@ static void take_error(lr_vm *vm, lua_State *L, int status, lr_err *e)
         lr_stop_reason(NULL, e);
         memcpy(e->where, where.where, sizeof e->where);
         memcpy(e->step, where.step, sizeof e->step);
-    } else if (vm->run != NULL && vm->run->doomed) {
+    } else if (vm->run != NULL && vm->run->doomed && !vm->over) {
         *e = vm->run->first;
     } else if (status == LUA_ERRMEM) {
         lr_fail(e, LR_FAILED, vm->over ? "the job used more memory than --max-memory allows" : "not enough memory");

@@ -14,7 +14,8 @@
 typedef struct lr_vm {
     lua_State *L;
     size_t used, limit; /* bytes; limit 0: none */
-    int over;           /* the limit was hit */
+    size_t refused;     /* the size that was refused last; Lua collects and asks again */
+    int over;           /* it was refused again: the limit was hit */
     char over_at[256];  /* the line that hit it */
     lua_State *now;     /* the thread that called the binding that runs */
     lr_run *run;        /* NULL in the host's own state */

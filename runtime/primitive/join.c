@@ -129,7 +129,7 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
         if (lr_rowset_field(run, facts, keys[i].fact, e) < 0 || dim_column(run, &dim, keys[i].dim, e) < 0) return -1;
     lr_rowset *rs = lr_alloc(&run->arena, sizeof *rs);
     rs->kind = LR_ROWS_JOIN;
-    rs->where = args->where;
+    rs->where = lr_dup(&run->arena, args->where);
     rs->title = facts->title;
     rs->dimension = lr_dup(&run->arena, name);
     rs->input = facts;

@@ -380,6 +380,10 @@ static int compare(plan *p, const lr_args *args, const lr_written *w, lr_err *e)
     warehouse_rows(p, NULL, NULL, 0, &stored);
     lr_sql qa = aggregate(p, &rows, 1), qb = aggregate(p, &stored, 0);
     if (run->mode == LR_MODE_PLAN) {
+        lr_event ev = {.name = "step"};
+        lr_event_text(&ev, "primitive", "reconcile");
+        lr_event_text(&ev, "target", p->name);
+        lr_report(run, &ev);
         if (lr_write(run, &qa, NULL, e) != 0 || lr_write(run, &qb, NULL, e) != 0) return -1;
         return 0;
     }

@@ -217,7 +217,7 @@ int lr_session_place(lr_session *s, const char *name, lr_place **out, lr_err *e)
     lr_buf known = {0};
     for (int i = 0; i < s->n; i++) lr_buf_printf(&known, "%s%s", i > 0 ? ", " : "", s->places[i].name);
     int source = strcmp(name, "source") == 0;
-    lr_fail(e, LR_USAGE, "no connection is named \"%s\"", name);
+    lr_fail(e, LR_FAILED, "no connection is named \"%s\"", name);
     lr_hint(e, "known: %s; pass --%s%sURL, or add it to connections.lua", known.data, source ? "" : "connection ",
             source ? "source " : lr_printf(&s->arena, "%s=", name));
     lr_buf_free(&known);

@@ -5,7 +5,7 @@ const char *const lr_sqlite_ledger[] = {
     "CREATE TABLE IF NOT EXISTS lrun_schema (version INTEGER NOT NULL)",
     "CREATE TABLE IF NOT EXISTS lrun_watermarks (job TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, "
     "params TEXT NOT NULL, run_id INTEGER, saved_at TEXT NOT NULL, PRIMARY KEY (job, name))",
-    "CREATE TABLE IF NOT EXISTS lrun_runs (run_id INTEGER PRIMARY KEY, job TEXT NOT NULL, "
+    "CREATE TABLE IF NOT EXISTS lrun_runs (run_id INTEGER PRIMARY KEY AUTOINCREMENT, job TEXT NOT NULL, "
     "job_sha256 TEXT NOT NULL, params TEXT NOT NULL, logical_date TEXT, run_start TEXT NOT NULL, "
     "status TEXT NOT NULL, rows_read INTEGER, rows_inserted INTEGER, rows_updated INTEGER, rows_deleted INTEGER, "
     "rows_skipped INTEGER, started_at TEXT NOT NULL, finished_at TEXT, backfill_id INTEGER, "
@@ -23,7 +23,7 @@ const char *const lr_sqlite_ledger[] = {
     "CREATE TABLE IF NOT EXISTS lrun_writes (run_id INTEGER NOT NULL, target TEXT NOT NULL, primitive TEXT NOT NULL, "
     "rows_inserted INTEGER NOT NULL, rows_updated INTEGER NOT NULL, rows_deleted INTEGER NOT NULL)",
     "CREATE INDEX IF NOT EXISTS lrun_writes_run ON lrun_writes (run_id)",
-    "CREATE TABLE IF NOT EXISTS lrun_backfills (backfill_id INTEGER PRIMARY KEY, job TEXT NOT NULL, "
+    "CREATE TABLE IF NOT EXISTS lrun_backfills (backfill_id INTEGER PRIMARY KEY AUTOINCREMENT, job TEXT NOT NULL, "
     "job_sha256 TEXT NOT NULL, params TEXT NOT NULL, grain TEXT NOT NULL, first_date TEXT NOT NULL, "
     "last_date TEXT NOT NULL, status TEXT NOT NULL, started_at TEXT NOT NULL, finished_at TEXT, "
     "owner_host TEXT, owner_pid INTEGER, owner_started TEXT)",

@@ -29,7 +29,7 @@ describe("extract", function()
   it("takes columns by new names and as expressions", function()
     local w = orders()
     ids(w, 'from = "o", columns = { id = "id", place = "region", cents = "amount * 100", kind = "\'x\'" }')
-    assert.same({ "1|EU|1050|x" }, w:rows "SELECT id, place, cents, kind FROM t WHERE id = 1")
+    assert.same({ "1|EU|1050.0|x" }, w:rows "SELECT id, place, cents, kind FROM t WHERE id = 1")
     -- By name, so sorted.
     assert.same({ "cents", "id", "kind", "place" }, w:rows "SELECT name FROM pragma_table_info('t')")
   end)

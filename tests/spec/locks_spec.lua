@@ -122,7 +122,7 @@ describe("the same job started twice at once", function()
     local w = many_rows()
     w:job("j", (MERGE:gsub("merge", "insert_new")))
     for round = 1, 25 do
-      w:warehouse "DROP TABLE IF EXISTS lrun_watermarks; DELETE FROM t"
+      if round > 1 then w:warehouse "DELETE FROM lrun_watermarks; DELETE FROM t" end
       local a, b = w:start("j.lua", "--run-start", "2026-01-02"), w:start("j.lua", "--run-start", "2026-01-02")
       local ra, rb = a:wait(), b:wait()
       assert.is_true((ra.status == 0 or ra.status == 4) and (rb.status == 0 or rb.status == 4) and ra.status + rb.status < 8,

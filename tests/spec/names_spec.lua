@@ -102,7 +102,7 @@ full_load { extract { from = name, columns = { ["new name"] = "camelCase", selec
         w:ok("j.lua", "--logical-date", "2026-01-01")
         assert.same(w:source_rows("SELECT * FROM " .. t), w:rows("SELECT * FROM " .. t))
         assert.same({ "3|1" }, w:rows("SELECT * FROM " .. ident(table_name .. " copy")))
-        assert.equal("2", w:one "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'lrun%'")
+        assert.equal("2", w:one "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'lrun%' AND name NOT LIKE 'sqlite_%'")
       end
     end
   end)

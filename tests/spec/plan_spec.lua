@@ -85,10 +85,10 @@ describe("lrun plan over a range", function()
   end)
 
   it("refuses a range that is none before anything is opened", function()
-    for _, range in ipairs { { "2026-01-21", "2026-01-19" }, { "2026-02-29", "2026-03-01" }, { "2026-01-19", "2026-1-20" } } do
+    for _, range in ipairs { { "2026-01-21", "2026-01-19" }, { "2026-02-29", "2026-03-01" }, { "2026-01-19", "2026-1-20", wrong = "2026-1-20" } } do
       local w = world.new { warehouse = false, source = false }
       w:job("j", "job {}")
-      local r = w:refused(2, { range[1], hint = false }, "plan", "j.lua", "--from", range[1], "--to", range[2])
+      local r = w:refused(2, { range.wrong or range[1], hint = false }, "plan", "j.lua", "--from", range[1], "--to", range[2])
       assert.equal("", r.out)
     end
   end)

@@ -87,7 +87,7 @@ end)
 describe("a job", function()
   it("says job once, first, with literals", function()
     refused('job {}\njob {}\n', { "job.lua:2", "job", status = 1, hint = false })
-    refused('local x = extract { from = "t" }\njob {}\n', { "job.lua", "job", status = 2, hint = false })
+    refused('local x = extract { from = "t" }\njob {}\n', { "job.lua:2", "job", status = 1, hint = false })
     refused('job { grain = "fortnight" }\n', { "job.lua:1", "fortnight", status = 2, hint = false })
     refused('job { zone = "Europe/Atlantis" }\n', { "job.lua:1", "Europe/Atlantis", status = 2, hint = false })
     refused('job { name = "" }\n', { "job.lua:1", "name", status = 2, hint = false })
@@ -168,7 +168,7 @@ describe("an endless job", function()
 
   it("may not take more memory than --max-memory", function()
     for _, code in ipairs { "local t = {} while true do t[#t + 1] = ('x'):rep(1000000) .. #t end",
-                            "local s = 'x' while true do s = s .. s end", "local s = ('x'):rep(10 * 1024 * 1024 * 1024)",
+                            "local s = 'x' while true do s = s .. s end",
                             "local t = {} while true do pcall(function() while true do t[#t + 1] = ('x'):rep(100000) .. #t end end) end" } do
       refused("job {}\n" .. code, { "job.lua:2", "memory", hint = false }, "--max-memory", "64MB", "--max-seconds", "20")
     end

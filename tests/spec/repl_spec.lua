@@ -18,7 +18,7 @@ describe("lrun repl", function()
 
   it("goes on after a wrong line", function()
     local w = world.with_t()
-    local r = repl(w, "SELEC 1;\nSELECT nothing FROM nowhere;\nerror 'x'\nx ==\nmerge {}\nundefined_name\nprint('still here')\n")
+    local r = repl(w, "SELEC 1;\nSELECT x FROM nowhere;\nerror 'x'\nx ==\nmerge {}\nundefined_name\nprint('still here')\n")
     assert.equal(0, r.status, r.err)
     has(r.out, "still here")
     has(r.out .. r.err, "nowhere", "undefined_name")

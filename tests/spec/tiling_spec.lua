@@ -106,7 +106,7 @@ describe("windows of a grain", function()
           local r = w:lrun("j.lua", "--logical-date", label, "--run-start", "2027-06-01")
           if r.status == 2 then
             -- An hour that is not there, or is there twice and needs its offset.
-            local offsets = { r.err:match "([+-]%d%d:?%d?%d?).-([+-]%d%d:?%d?%d?)" }
+            local offsets = { r.err:match "T%d%d([+-]%d%d:%d%d).-T%d%d([+-]%d%d:%d%d)" }
             for _, offset in ipairs(expected > 48 and offsets or {}) do
               w:ok("j.lua", "--logical-date", label .. offset, "--run-start", "2027-06-01")
               total = total + tonumber(w:last_run().rows_inserted)

@@ -121,16 +121,16 @@ reconcile { rows, with = "t" }
 end)
 
 describe("an error that the job catches", function()
-  it("leaves what was written before it in the run", function()
+  it("still rolls the run back, and its cause is told", function()
     local w = started [[
 local ok, message = pcall(merge, { rows, into = "no_such", key = "id", create = false })
 assert(not ok and tostring(message):find("no_such", 1, true))
 ]]
-    w:ok("j.lua", "--run-start", "2026-01-03")
-    assert.equal("2", w:one "SELECT count(*) FROM t")
+    w:refused(1, { "j.lua", "no_such", hint = false }, "j.lua", "--run-start", "2026-01-03")
+    assert.equal("1", w:one "SELECT count(*) FROM t")
   end)
 
-  it("of a write does not leave half of it", function()
+  it("of a write leaves neither half of it nor what follows", function()
     local w = world.new {
       source = "CREATE TABLE s(id INTEGER PRIMARY KEY, v); INSERT INTO s VALUES (1,'a'),(2,'b'),(3,NULL),(4,'d');",
       warehouse = "CREATE TABLE t(id INTEGER PRIMARY KEY, v NOT NULL);",
@@ -139,9 +139,17 @@ assert(not ok and tostring(message):find("no_such", 1, true))
       job {}
       local ok = pcall(merge, { extract { from = "s" }, into = "t", key = "id" })
       assert(not ok)
-      merge { extract { from = "s", where = { id = 1 } }, into = "t", key = "id" }
-    ]]):ok "j.lua"
-    assert.same({ "1|a" }, w:rows "SELECT * FROM t")
+      pcall(merge, { extract { from = "s", where = { id = 1 } }, into = "t", key = "id" })
+    ]])
+    w:refused(1, { "j.lua:2", "t.v", hint = false }, "j.lua")
+    assert.same({}, w:rows "SELECT * FROM t")
+  end)
+
+  it("of a difference still ends with 3", function()
+    local w = world.with_t(ROWS)
+    w:job("j", 'job {}\nlocal r = extract { from = "t" }\nfull_load { r, into = "t" }\nexecute { "DELETE FROM t" }\n' ..
+      'pcall(reconcile, { r, with = "t" })')
+    w:refused(3, { "j.lua:5", "t", hint = false }, "j.lua")
   end)
 end)
 
