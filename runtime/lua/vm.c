@@ -41,9 +41,9 @@ static void *allocate(void *ud, void *ptr, size_t osize, size_t nsize)
     if (nsize > before) {
         if (left > 0 && --left == 0) return NULL;
         if (vm->limit != 0 && vm->used + (nsize - before) > vm->limit) {
-            if (vm->refused == nsize && !vm->over) {
+            lr_where(vm->now, vm->over_at, sizeof vm->over_at);
+            if (vm->refused == nsize) {
                 vm->over = 1;
-                lr_where(vm->now, vm->over_at, sizeof vm->over_at);
                 lua_sethook(vm->now, on_count, LUA_MASKCOUNT, 1);
             }
             vm->refused = nsize;
@@ -152,6 +152,8 @@ static int is_raised(const lr_vm *vm, const char *text)
 
 static void take_error(lr_vm *vm, lua_State *L, int status, lr_err *e)
 {
+    /* the string library asks once and raises a text of its own */
+    if (vm->refused != 0 && lua_type(L, -1) == LUA_TSTRING && strstr(lua_tostring(L, -1), "not enough memory") != NULL) vm->over = 1;
     if (vm->over) status = LUA_ERRMEM;
     if (lr_stop_poll(NULL)) {
         lr_err where = {0};

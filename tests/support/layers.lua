@@ -12,9 +12,9 @@ end
 
 local rank = {}
 for i, name in ipairs(LAYERS) do rank[name] = i end
--- Two folders that become shared objects: the driver of PostgreSQL lies in its
--- layer; the line editor is opened by name and may use base only.
-rank.repl_edit = rank.base
+-- Two folders become shared objects. The driver of PostgreSQL lies in its own
+-- layer; the line editor serves the prompt, through a header beside it.
+rank.repl_edit = rank.lua
 
 local problems = 0
 local function problem(...)
