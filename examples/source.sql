@@ -1,5 +1,7 @@
 -- The shop's own database: what the application writes. `make shop` makes
--- examples/source.db from this file. The story is in README.md.
+-- examples/source.db from this file. The story is in README.md. In WAL mode the
+-- application goes on writing while it is read.
+PRAGMA journal_mode = WAL;
 PRAGMA foreign_keys = ON;
 BEGIN;
 

@@ -3,6 +3,7 @@
 #include "cli/options.h"
 #include "lua/host.h"
 #include "run/stop.h"
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -79,11 +80,20 @@ static void push_command_line(lua_State *L, void *arg)
     push_tables(L);
 }
 
+/* A standard stream that is closed must not be some database's file. Reading
+ * only, so that a report into a closed standard output still fails. */
+static void hold_standard_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd) return;
+}
+
 int lr_cli_main(int argc, char **argv)
 {
     lr_cli c;
     lr_err e = {0};
     int status;
+    hold_standard_streams();
     lr_stop_install();
     if (lr_cli_parse(argc, argv, &c, &e) != 0) {
         char text[2048];

@@ -154,7 +154,7 @@ static int core_dates(lua_State *L)
     lr_grain g;
     const lr_zone *z;
     lr_err e = {0};
-    int64_t from, to;
+    int64_t from = 0, to = 0;
     char text[48];
     if (lr_grain_parse(luaL_checkstring(L, 1), &g) != 0) return luaL_error(L, "unknown grain");
     const char *options[] = {"--from", "--to"};

@@ -67,7 +67,7 @@ static void read_row(lua_State *L, const lr_rowset *rs, const char **names, int 
         }
         if (lr_to_value(L, -1, &out[i]) == 0) {
             /* bytes that were not touched stay bytes */
-            if (out[i].type == LR_TEXT && i < n_in && in[i].type == LR_BLOB && in[i].s.n == out[i].s.n &&
+            if (i < n_in && out[i].type == LR_TEXT && in[i].type == LR_BLOB && in[i].s.n == out[i].s.n &&
                 memcmp(in[i].s.p, out[i].s.p, out[i].s.n) == 0)
                 out[i].type = LR_BLOB;
             continue;

@@ -59,7 +59,10 @@ static void *allocate(void *ud, void *ptr, size_t osize, size_t nsize)
 static void on_count(lua_State *L, lua_Debug *ar)
 {
     (void)ar;
-    if (!lr_stop_poll(NULL) && !lr_vm_of(L)->over) return;
+    if (!lr_stop_poll(NULL) && !lr_vm_of(L)->over) {
+        if (lua_gethookcount(L) == 1) lua_sethook(L, on_count, LUA_MASKCOUNT, 10000);
+        return;
+    }
     /* a job that catches this error meets it again at its next instruction */
     lua_sethook(L, on_count, LUA_MASKCOUNT, 1);
     luaL_where(L, 0);

@@ -38,7 +38,7 @@ local function history_file()
   return home .. "/.lrun_history"
 end
 
-local function say(o, text)
+local function say(text)
   if text ~= "" then core.write(text .. "\n") end
   core.flush()
 end
@@ -48,7 +48,7 @@ local function complain(e)
 end
 
 -- Lines from a terminal, with editing and history; or from a pipe.
-local function reader(o)
+local function reader()
   if core.isatty(0) and core.isatty(1) and core.edit_open(history_file()) then
     return function(prompt)
       local line, why = core.edit_line(prompt)
@@ -74,26 +74,26 @@ return function(o, cl)
   config.on_event = report.new(o)
   local prompt, why = core.prompt(config)
   if not prompt then return fail.show(why, o.json) end
-  local read, close = reader(o)
-  if core.isatty(0) and not o.quiet then say(o, "lrun " .. core.version .. "   help for help, q to leave") end
+  local read, close = reader()
+  if core.isatty(0) and not o.quiet then say("lrun " .. core.version .. "   help for help, q to leave") end
 
   local function answer(text, e)
-    if text then say(o, text) else complain(e) end
+    if text then say(text) else complain(e) end
   end
 
   local commands = {
     commit = function()
       local was = prompt:open()
       local ok, e = prompt:commit()
-      if ok then say(o, was and "committed" or "nothing to commit") else complain(e) end
+      if ok then say(was and "committed" or "nothing to commit") else complain(e) end
     end,
     rollback = function()
       local was = prompt:open()
       prompt:rollback()
-      say(o, was and "rolled back" or "nothing to roll back")
+      say(was and "rolled back" or "nothing to roll back")
     end,
     help = function(topic)
-      if not topic then return say(o, help) end
+      if not topic then return say(help) end
       require("command.help")(o, { args = { topic }, table = cl.table, commands = cl.commands, options = cl.options })
     end,
     tables = function()
@@ -115,14 +115,14 @@ return function(o, cl)
       local text = pending and pending .. "\n" .. line or line
       local word, topic = text:match("^%s*([%a\\%.]+)%s*([%w_]*)%s*;?%s*$")
       pending = nil
-      if text:match("^%s*$") then -- nothing typed
-      elseif word and leave[word] and topic == "" then break
+      if text:match("^%s*$") then text = nil end
+      if word and leave[word] and topic == "" then break
       elseif word and commands[word:lower()] and (topic == "" or word:lower() == "help") then
         commands[word:lower()](topic ~= "" and topic or nil)
-      elseif is_sql(text) then
+      elseif text and is_sql(text) then
         local out, e = prompt:sql((text:gsub(";%s*$", "")))
         answer(out, e)
-      else
+      elseif text then
         local out, e, more = prompt:eval(text)
         if not out and more then pending = text
         else
@@ -138,7 +138,7 @@ return function(o, cl)
   local open = prompt:open()
   if open then
     prompt:rollback()
-    say(o, "what was not committed is rolled back")
+    say("what was not committed is rolled back")
   end
   prompt:close()
   close()

@@ -22,7 +22,7 @@ return function(o, cl)
   local path = cl.args[1] and cl.args[1]:match("[/.]") and cl.args[1] or nil
   local conn, problem, exists = ledger.open(o, path, true)
   if not conn then return fail.show(problem, o.json) end
-  local rows, why = {}, nil
+  local rows, why = {}
   if exists then
     local sql = "SELECT " .. table.concat(columns, ", ") .. " FROM @lrun_runs"
     if job then rows, why = conn:query(sql .. " WHERE job = ? ORDER BY run_id DESC LIMIT ?", { job, tonumber(last) })

@@ -28,7 +28,7 @@ return function(o, cl)
   local path = cl.args[1] and cl.args[1]:match("[/.]") and cl.args[1] or nil
   local conn, problem, exists = ledger.open(o, path, true)
   if not conn then return fail.show(problem, o.json) end
-  local runs, marks, why = {}, {}, nil
+  local runs, marks, why = {}, {}
   if exists then
     runs, why = conn:query(last_run)
     if not runs then return fail.show(why, o.json) end

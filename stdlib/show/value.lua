@@ -1,7 +1,7 @@
 -- What values look like at the prompt. Runs in the job's own state; the
 -- drawing of tables comes as its argument.
 local show = ...
-local null = null
+local null = _G.null
 
 local function is_list_of_rows(v)
   return #v > 0 and type(v[1]) == "table"
