@@ -83,6 +83,10 @@ typedef struct lr_driver {
     /* Statements with a result. next: 1 a row, 0 the end, -1 an error. */
     int (*query)(lr_conn *c, const char *sql, const lr_value *params, int n,
                  lr_cursor **out, lr_err *e);
+    /* As query, for rows that may be many: memory does not grow with them, and
+     * other statements may run while it is open. */
+    int (*scan)(lr_conn *c, const char *sql, const lr_value *params, int n,
+                lr_cursor **out, lr_err *e);
     int (*next)(lr_cursor *k, const lr_value **row, lr_err *e);
     const lr_column *(*columns)(lr_cursor *k, int *n);
     void (*finish)(lr_cursor *k);
@@ -90,9 +94,11 @@ typedef struct lr_driver {
     /* Look at a statement without running it; valid until the next inspect. */
     int (*inspect)(lr_conn *c, const char *sql, const lr_inspection **out, lr_err *e);
 
-    /* Rows into a table, in order of the statement's placeholders. end reports
-     * how many; abort takes NULL and drops what was not ended. */
-    int (*sink)(lr_conn *c, const char *insert, int ncolumns, lr_sink **out, lr_err *e);
+    /* Rows into a table (its name quoted), in the order of its columns, whose
+     * declared types are given. A value that the column would change is
+     * refused. end reports how many; abort takes NULL and drops what was not
+     * ended. Other statements may run between two puts. */
+    int (*sink)(lr_conn *c, const char *table, const lr_column *columns, int n, lr_sink **out, lr_err *e);
     int (*put)(lr_sink *s, const lr_value *row, lr_err *e);
     int (*end)(lr_sink *s, int64_t *rows, lr_err *e);
     void (*abort)(lr_sink *s);
@@ -117,6 +123,9 @@ typedef struct lr_driver {
     /* What SQL's own clock ('now', CURRENT_TIMESTAMP) answers from now on, in
      * microseconds since 1970; 0: the machine's clock. */
     void (*clock)(lr_conn *c, int64_t us);
+
+    /* Does reading the database, seen under a schema name, make its writers wait? */
+    int (*blocks)(lr_conn *c, const char *schema);
 
     /* Rows written by the statement that runs now, for progress. */
     int64_t (*progress)(lr_conn *c);

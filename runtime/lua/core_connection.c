@@ -64,21 +64,6 @@ static int cursor_gc(lua_State *L)
     return 0;
 }
 
-/* "@lrun_runs" in the text is the ledger's table, under its schema. */
-static void ledger_sql(lr_session *s, const char *text, lr_sql *q)
-{
-    while (*text != 0) {
-        size_t n = strcspn(text, "@");
-        if (n > 0) lr_sqlf(q, "%s", lr_dupn(q->arena, text, n));
-        text += n;
-        if (*text != '@') continue;
-        n = strspn(++text, "abcdefghijklmnopqrstuvwxyz_");
-        lr_table t = lr_ledger_table(s, lr_dupn(q->arena, text, n));
-        lr_sqlf(q, "%T", &t);
-        text += n;
-    }
-}
-
 /* conn:query(sql, { values }): rows as lists, or nil and the error. ? stands
  * for a value. */
 static int conn_query(lua_State *L)
@@ -98,13 +83,20 @@ static int conn_query(lua_State *L)
     }
     lua_setmetatable(L, -2);
     lr_sql q = lr_sql_new(a);
-    ledger_sql(&box->session, text, &q);
-    lr_value *params = lr_alloc(a, (size_t)(values.n + 1) * sizeof *params);
-    for (int i = 0; i < values.n; i++) params[i] = values.items[i].value;
+    int at_value = 0;
+    /* ? stands for a value, @lrun_runs for a table of the ledger */
+    for (const char *p = text; *p != 0; p += strcspn(p, "?")) {
+        if (*p == '?') {
+            lr_value v = at_value < values.n ? values.items[at_value++].value : lr_null();
+            lr_sqlf(&q, "%V", &v);
+            p++;
+        }
+        lr_ledger_sql(&box->session, lr_dupn(a, p, strcspn(p, "?")), &q);
+    }
     lr_err e = {0};
     const lr_value *row;
     int got, n;
-    if (w->driver->query(w->conn, q.text, params, values.n, &k->cursor, &e) != 0) return fail(L, &e);
+    if (w->driver->query(w->conn, lr_sql_text(&q, w->dialect), q.params, q.n, &k->cursor, &e) != 0) return fail(L, &e);
     w->driver->columns(k->cursor, &n);
     lua_newtable(L);
     lua_Integer at = 0;

@@ -263,7 +263,6 @@ static int from_table(lr_run *run, lr_rowset *rs, const lr_args *args, lr_err *e
         lr_fail(e, LR_FAILED, "extract: there is no table \"%s\" at the connection \"%s\" (%s)", rs->title, place->name, place->shown);
         return lr_hint(e, "correct from, or the connection");
     }
-    if (place->schema == NULL) rs->relation.table.schema = NULL;
     if (rs->by != NULL && lr_field_find(place->dialect, &rs->relation, rs->by) < 0)
         return no_such_column(run, rs, rs->by, "by", e);
     if (rs->by == NULL && rs->window != NULL) {

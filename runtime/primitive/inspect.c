@@ -116,10 +116,12 @@ int lr_inspect_rows(lr_run *run, lr_rowset *rs, const lr_sql *q, lr_err *e)
     }
     take_columns(run, rs, seen);
     /* Views are seen through: also the tables that they read count. */
-    rs->reads = lr_alloc(&run->arena, (size_t)(seen->ntouches + 1) * sizeof *rs->reads);
+    rs->reads = lr_alloc(&run->arena, (size_t)(seen->ntouches + 2) * sizeof *rs->reads);
     rs->nreads = 0;
-    for (int i = 0; i < seen->ntouches; i++) rs->reads[rs->nreads++] = lr_dup(&run->arena, seen->touches[i].table);
-    if (rs->is_sql && rs->nreads > 0) rs->title = rs->reads[0];
+    for (int i = 0; i < seen->ntouches; i++)
+        rs->reads[rs->nreads++] = (lr_table){lr_dup(&run->arena, seen->touches[i].schema), lr_dup(&run->arena, seen->touches[i].table)};
+    if (rs->is_sql && rs->nreads > 0) rs->title = rs->reads[0].name;
+    if (rs->relation.exists) rs->reads[rs->nreads++] = rs->relation.table;
     if (duplicate_names(run, rs, e) != 0) return -1;
     if (lr_inspect_names(run, p, seen, &rs->shadowed, &rs->nshadowed, e) != 0) return -1;
     if (rs->nshadowed == 0) return 0;

@@ -17,6 +17,11 @@ typedef struct pair {
     const char *fact, *dim;
 } pair;
 
+/* The time columns and their declared types. */
+typedef struct times {
+    const char *from, *to, *at_decl, *from_decl, *to_decl;
+} times;
+
 static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e);
 
 const lr_primitive lr_primitive_scd2_join = {
@@ -60,37 +65,40 @@ static int dim_column(const lr_run *run, const lr_relation *dim, const char *nam
 
 /* Equality of the keys, and the version's half-open interval around the fact. */
 static void matches(lr_run *run, lr_sql *q, const pair *keys, int nkeys, const char *at, lr_time_mode mode,
-                    const char *from, const char *to)
+                    const times *t)
 {
     const lr_dialect *d = run->session->warehouse->dialect;
     const lr_zone *z = run->job->zone;
+    const char *from = t->from, *to = t->to;
     lr_sql fact = lr_sql_column(&run->arena, "fact", at);
     lr_sql low = lr_sql_column(&run->arena, "dim", from), high = lr_sql_column(&run->arena, "dim", to);
     for (int i = 0; i < nkeys; i++)
         lr_sqlf(q, i == 0 ? "\"fact\".%I = \"dim\".%I" : " AND \"fact\".%I = \"dim\".%I", keys[i].fact, keys[i].dim);
     lr_sqlf(q, " AND ");
-    d->instant(q, &fact, mode, z);
+    d->instant(q, &fact, mode, z, t->at_decl);
     lr_sqlf(q, " >= ");
-    d->instant(q, &low, LR_ISO, z);
+    d->instant(q, &low, LR_ISO, z, t->from_decl);
     lr_sqlf(q, " AND (%Q IS NULL OR %Q >= '9999-12-31' OR ", &high, &high);
-    d->instant(q, &fact, mode, z);
+    d->instant(q, &fact, mode, z, t->at_decl);
     lr_sqlf(q, " < ");
-    d->instant(q, &high, LR_ISO, z);
+    d->instant(q, &high, LR_ISO, z, t->to_decl);
     lr_sqlf(q, ")");
 }
 
 /* Neighbours of one key, by their start: the earlier must end where or before
  * the later begins. Only keys that the facts use are looked at. */
 static void find_overlaps(lr_run *run, lr_rowset *rs, const lr_relation *dim, const pair *keys, int nkeys,
-                          const char *from, const char *to)
+                          const times *t)
 {
     const lr_dialect *d = run->session->warehouse->dialect;
     const lr_zone *z = run->job->zone;
-    lr_sql low = lr_sql_column(&run->arena, "dim", from), high = lr_sql_column(&run->arena, "dim", to);
+    lr_sql low = lr_sql_column(&run->arena, "dim", t->from), high = lr_sql_column(&run->arena, "dim", t->to);
     lr_sql start = lr_sql_new(&run->arena), stop = lr_sql_new(&run->arena), list = lr_sql_new(&run->arena);
-    d->instant(&start, &low, LR_ISO, z);
-    lr_sqlf(&stop, "CASE WHEN %Q IS NULL OR %Q >= '9999-12-31' THEN 9223372036854775807 ELSE ", &high, &high);
-    d->instant(&stop, &high, LR_ISO, z);
+    d->instant(&start, &low, LR_ISO, z, t->from_decl);
+    lr_sqlf(&stop, "CASE WHEN %Q IS NULL OR %Q >= '9999-12-31' THEN ", &high, &high);
+    d->forever(&stop);
+    lr_sqlf(&stop, " ELSE ");
+    d->instant(&stop, &high, LR_ISO, z, t->to_decl);
     lr_sqlf(&stop, " END");
     for (int i = 0; i < nkeys; i++) lr_sqlf(&list, i == 0 ? "\"dim\".%I" : ", \"dim\".%I", keys[i].dim);
     lr_sql *q = &rs->overlaps;
@@ -125,6 +133,8 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
     const char *unmatched = lr_arg_text(lr_arg_of(p, args, "unmatched"), "error");
     if (lr_rowset_field(run, facts, at, e) < 0) return -1;
     if (dim_column(run, &dim, from, e) < 0 || dim_column(run, &dim, to, e) < 0) return -1;
+    const times when = {from, to, facts->fields[lr_rowset_field(run, facts, at, e)].decl,
+                        dim.fields[dim_column(run, &dim, from, e)].decl, dim.fields[dim_column(run, &dim, to, e)].decl};
     for (int i = 0; i < nkeys; i++)
         if (lr_rowset_field(run, facts, keys[i].fact, e) < 0 || dim_column(run, &dim, keys[i].dim, e) < 0) return -1;
     lr_rowset *rs = lr_alloc(&run->arena, sizeof *rs);
@@ -166,8 +176,8 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
                             ? extract->time : LR_ISO;
     lr_sqlf(&rs->select, " FROM (");
     lr_sqlf(&rs->from, ") AS \"fact\" %s JOIN %T AS \"dim\" ON ", rs->drop_unmatched ? "INNER" : "LEFT", &dim.table);
-    matches(run, &rs->from, keys, nkeys, at, mode, from, to);
-    find_overlaps(run, rs, &dim, keys, nkeys, from, to);
+    matches(run, &rs->from, keys, nkeys, at, mode, &when);
+    find_overlaps(run, rs, &dim, keys, nkeys, &when);
     lr_sql tail = lr_sql_new(&run->arena);
     for (int i = 0; i < nkeys; i++)
         lr_sqlf(&tail, i == 0 ? "\"fact\".%I = \"v\".%I" : " AND \"fact\".%I = \"v\".%I", keys[i].fact, keys[i].dim);
@@ -180,7 +190,7 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
     lr_sqlf(&ends[0], ") AS \"fact\" WHERE %Q) LIMIT 1", &tail);
     ends[1] = lr_sql_new(&run->arena);
     lr_sqlf(&ends[1], ") AS \"fact\" WHERE NOT EXISTS (SELECT 1 FROM %T AS \"dim\" WHERE ", &dim.table);
-    matches(run, &ends[1], keys, nkeys, at, mode, from, to);
+    matches(run, &ends[1], keys, nkeys, at, mode, &when);
     lr_sqlf(&ends[1], ")");
     out->kind = LR_RESULT_ROWS;
     out->rows = rs;

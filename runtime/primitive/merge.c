@@ -156,7 +156,11 @@ static int write_by_key(lr_run *run, const lr_primitive *p, const lr_args *args,
     lr_merge m = {.target = &t.rel, .rows = &t.rows, .columns = t.columns, .n = t.n, .key = key, .nkey = nkey,
                   .unique = unique, .newest = newest, .zone = run->job->zone, .stamp = t.stamp,
                   .stamp_value = t.stamp_value, .insert_only = p == &lr_primitive_insert_new};
-    if (execute(run, &t, &m, &c, e) != 0) return -1;
+    if (execute(run, &t, &m, &c, e) != 0) {
+        /* another run put the same key in: this one starts over and sees it */
+        if (d->row_locks && strcmp(e->sqlstate, "23505") == 0) e->retry = 1;
+        return -1;
+    }
     return lr_target_done(run, &t, &c, NULL, NULL, out, e);
 }
 

@@ -144,6 +144,7 @@ static int target_bounds(lr_run *run, const lr_target *t, const char *column, lr
         b->stop = t->source->window->stop;
         b->mode = t->source->window->mode;
         b->zone = run->job->zone;
+        b->decl = c.decl;
         w->dialect->edge(&run->arena, &b->start, b->mode, b->zone, c.decl);
         w->dialect->edge(&run->arena, &b->stop, b->mode, b->zone, c.decl);
         return 0;

@@ -105,7 +105,11 @@ static lr_sql aggregate(const plan *p, const lr_sql *rows, int source)
     for (int i = 0; i < p->nsums; i++) {
         lr_sql column = lr_sql_column(a, NULL, source ? p->sums[i].source : p->sums[i].target);
         lr_sqlf(&q, ", ");
-        d->total(&q, &column);
+        const char *name = source ? p->sums[i].source : p->sums[i].target, *decl = "";
+        for (int f = 0; source && f < p->rs->n; f++)
+            if (lr_name_equal(d, p->rs->fields[f].name, name)) decl = p->rs->fields[f].decl;
+        if (!source) decl = p->target.fields[lr_field_find(d, &p->target, name)].decl;
+        d->total(&q, &column, decl);
     }
     for (int i = 0; i < p->nsums; i++) lr_sqlf(&q, ", count(%I)", source ? p->sums[i].source : p->sums[i].target);
     lr_sqlf(&q, " FROM (%Q) AS \"rows\"", rows);
@@ -326,8 +330,10 @@ static int condition(plan *p, const lr_args *args, const lr_written *w, const lr
         lr_bounds b = {0};
         lr_time_column c = {.place = house, .table = p->name, .column = column, .decl = p->target.fields[at].decl, .mode = x->time};
         c.expr = lr_sql_column(&run->arena, NULL, column);
-        if (p->rs->window->newest) b = x->bounds;
-        else if (lr_window_bounds(run, p->rs->window, &c, &b, e) != 0) return -1;
+        if (p->rs->window->newest) {
+            b = x->bounds;
+            b.decl = c.decl;
+        } else if (lr_window_bounds(run, p->rs->window, &c, &b, e) != 0) return -1;
         lr_sql from = lr_sql_new(&run->arena);
         lr_sqlf(&from, " FROM %T WHERE 1=1", &p->target.table);
         if (lr_check_times(run, house, p->name, column, &from, &c.expr, &b, e) != 0) return -1;

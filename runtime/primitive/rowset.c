@@ -98,7 +98,7 @@ int lr_rowset_open(lr_run *run, lr_rowset *rs, lr_cursor **out, lr_err *e)
 {
     lr_sql q = lr_sql_new(&run->arena);
     if (lr_rowset_sql(run, rs, &q, e) != 0) return -1;
-    return lr_query(run, run->session->warehouse, &q, out, e);
+    return lr_scan(run, run->session->warehouse, &q, out, e);
 }
 
 int lr_rowset_map(lr_run *run, lr_rowset *input, const char *where, const lr_field *declared, int n,

@@ -43,7 +43,7 @@ typedef struct lr_rowset {
     int is_sql;
     const char **shadowed;    /* sql =: tables whose names the warehouse has too */
     int nshadowed;
-    const char **reads;       /* tables that it reads, for "is also written" */
+    lr_table *reads;          /* tables that it reads, for "is also written" */
     int nreads;
     const char *by;
     lr_time_mode time;

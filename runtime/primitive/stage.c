@@ -17,13 +17,25 @@ int lr_shadow(lr_run *run, const lr_rowset *rs, int on, lr_err *e)
     return 0;
 }
 
-static int make_table(lr_run *run, lr_rowset *rs, lr_table *t, lr_err *e)
+/* Its columns have the warehouse's types, wide enough for every value. */
+static int make_table(lr_run *run, lr_rowset *rs, const char **quoted, lr_column **columns, const char **name, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
-    t->schema = NULL;
-    t->name = lr_printf(&run->arena, "lrun_stage_%lld", (long long)++run->staged);
-    lr_sql q = lr_sql_new(&run->arena);
-    w->dialect->create_table(&q, t, rs->fields, rs->n, NULL, 0, 1);
+    const lr_dialect *from = lr_rowset_extract(rs)->place->dialect;
+    lr_field *fields = lr_alloc(&run->arena, (size_t)(rs->n + 1) * sizeof *fields);
+    *columns = lr_alloc(&run->arena, (size_t)(rs->n + 1) * sizeof **columns);
+    for (int i = 0; i < rs->n; i++) {
+        fields[i].name = rs->fields[i].name;
+        fields[i].decl = w->dialect->stage_type(&run->arena, rs->fields[i].declared ? NULL : from, rs->fields[i].decl);
+        (*columns)[i].name = fields[i].name;
+        (*columns)[i].decl = fields[i].decl;
+    }
+    *name = lr_printf(&run->arena, "lrun_stage_%lld", (long long)++run->staged);
+    lr_table t = {NULL, *name};
+    lr_sql q = lr_sql_new(&run->arena), into = lr_sql_new(&run->arena);
+    lr_sqlf(&into, "%I", *name);
+    *quoted = into.text;
+    w->dialect->create_table(&q, &t, fields, rs->n, NULL, 0, 1);
     return lr_exec(run, w, &q, NULL, e);
 }
 
@@ -51,25 +63,20 @@ int lr_rowset_stage(lr_run *run, lr_rowset *rs, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
     if (rs->staged != NULL) return 0;
-    lr_sql rows = lr_sql_new(&run->arena), insert = lr_sql_new(&run->arena);
+    lr_sql rows = lr_sql_new(&run->arena);
     const lr_place *place = rs->kind == LR_ROWS_EXTRACT ? rs->place : w;
     lr_rowset *from = rs->kind == LR_ROWS_MAP ? rs->input : rs;
     int failed = from->kind == LR_ROWS_EXTRACT && from->staged == NULL && from == rs
                      ? lr_extract_sql(run, from, &rows, e)
                      : lr_rowset_sql(run, from, &rows, e);
     if (failed != 0) return -1;
-    lr_table t;
-    if (make_table(run, rs, &t, e) != 0) return -1;
-    lr_sqlf(&insert, "INSERT INTO %I VALUES (", t.name);
-    for (int i = 0; i < rs->n; i++) {
-        lr_value none = lr_null();
-        lr_sqlf(&insert, i == 0 ? "%V" : ", %V", &none);
-    }
-    lr_sqlf(&insert, ")");
+    const char *quoted, *name;
+    lr_column *columns;
+    if (make_table(run, rs, &quoted, &columns, &name, e) != 0) return -1;
     if (lr_shadow(run, rs, 1, e) != 0) return -1;
     lr_feed feed = {rs, feed_next, feed_put, place->driver, w->driver, NULL, NULL};
-    failed = lr_query(run, place, &rows, &feed.cursor, e);
-    if (failed == 0) failed = w->driver->sink(w->conn, lr_sql_text(&insert, w->dialect), rs->n, &feed.sink, e);
+    failed = lr_scan(run, place, &rows, &feed.cursor, e);
+    if (failed == 0) failed = w->driver->sink(w->conn, quoted, columns, rs->n, &feed.sink, e);
     if (failed == 0) failed = pump(&feed, e);
     place->driver->finish(feed.cursor);
     if (failed == 0) {
@@ -79,6 +86,6 @@ int lr_rowset_stage(lr_run *run, lr_rowset *rs, lr_err *e)
     w->driver->abort(feed.sink);
     lr_err after = {0};
     if (lr_shadow(run, rs, 0, failed == 0 ? e : &after) != 0) failed = -1;
-    if (failed == 0) rs->staged = t.name;
+    if (failed == 0) rs->staged = name;
     return failed == 0 ? 0 : -1;
 }

@@ -14,7 +14,9 @@ static int refuse_reading(lr_run *run, const lr_target *t, lr_err *e)
         }
         if (rs->kind != LR_ROWS_EXTRACT || rs->place->conn != w->conn || rs->place->schema != NULL) continue;
         for (int i = 0; i < rs->nreads; i++) {
-            if (!lr_name_equal(w->dialect, rs->reads[i], t->rel.table.name)) continue;
+            const lr_table *r = &rs->reads[i];
+            if (!lr_name_equal(w->dialect, r->name, t->rel.table.name)) continue;
+            if (r->schema != NULL && t->rel.table.schema != NULL && !lr_name_equal(w->dialect, r->schema, t->rel.table.schema)) continue;
             lr_fail(e, LR_FAILED, "%s is the table that the rows are read from", t->name);
             return lr_hint(e, "write into another table, or give source and warehouse different databases");
         }
@@ -273,7 +275,7 @@ int lr_target_open(lr_run *run, const lr_primitive *p, const lr_args *args, cons
         lr_event_text(&ev, "target", t->name);
         lr_report(run, &ev);
     }
-    if (lr_rowset_prepare(run, t->source, e) != 0) return -1;
+    if (lr_ledger_lock_target(run, t->name, e) != 0 || lr_rowset_prepare(run, t->source, e) != 0) return -1;
     if (!t->rel.exists && make(run, t, index_column, e) != 0) return -1;
     if (match_columns(run, t, new_columns, e) != 0) return -1;
     t->rows = lr_sql_new(&run->arena);

@@ -97,6 +97,7 @@ static int whole_table(const lr_target *t)
 
 void lr_target_insert(lr_run *run, const lr_target *t, lr_sql *q)
 {
+    const lr_dialect *d = run->session->warehouse->dialect;
     if (whole_table(t) && t->source->place->conn == run->session->warehouse->conn) {
         lr_sqlf(q, "INSERT INTO %T SELECT * FROM %T", &t->rel.table, &t->source->relation.table);
         return;
@@ -104,9 +105,12 @@ void lr_target_insert(lr_run *run, const lr_target *t, lr_sql *q)
     lr_sqlf(q, "INSERT INTO %T (", &t->rel.table);
     for (int i = 0; i < t->n; i++) lr_sqlf(q, i == 0 ? "%I" : ", %I", t->columns[i]);
     if (t->stamp != NULL) lr_sqlf(q, ", %I", t->stamp);
-    lr_sqlf(q, ") SELECT ");
+    lr_sqlf(q, ")%s SELECT ", d->overriding);
     for (int i = 0; i < t->n; i++) lr_sqlf(q, i == 0 ? "%I" : ", %I", t->columns[i]);
-    if (t->stamp != NULL) lr_sqlf(q, ", %V", &t->stamp_value);
+    if (t->stamp != NULL) {
+        lr_sqlf(q, ", ");
+        d->typed(q, &t->stamp_value, t->rel.fields[lr_field_find(d, &t->rel, t->stamp)].decl);
+    }
     lr_sqlf(q, " FROM (%Q) AS \"rows\"", &t->rows);
 }
 

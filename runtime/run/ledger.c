@@ -27,6 +27,20 @@ static int run_sql(lr_run *run, const lr_sql *q, lr_err *e)
     return lr_exec(run, run->session->warehouse, q, NULL, e);
 }
 
+void lr_ledger_sql(const lr_session *s, const char *text, lr_sql *q)
+{
+    while (*text != 0) {
+        size_t n = strcspn(text, "@");
+        if (n > 0) lr_sqlf(q, "%s", lr_dupn(q->arena, text, n));
+        text += n;
+        if (*text != '@') continue;
+        n = strspn(++text, "abcdefghijklmnopqrstuvwxyz_");
+        lr_table t = lr_ledger_table(s, lr_dupn(q->arena, text, n));
+        lr_sqlf(q, "%T", &t);
+        text += n;
+    }
+}
+
 int lr_ledger_check(lr_session *s, int *exists, lr_err *e)
 {
     const lr_place *w = s->warehouse;
@@ -56,9 +70,22 @@ int lr_ledger_check(lr_session *s, int *exists, lr_err *e)
 int lr_ledger_create(lr_run *run, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
+    if (run->session->ledger_schema != NULL) {
+        lr_sql q = lr_sql_new(&run->arena);
+        lr_sqlf(&q, "CREATE SCHEMA IF NOT EXISTS %I", run->session->ledger_schema);
+        lr_relation any;
+        lr_table t = lr_ledger_table(run->session, "lrun_schema");
+        /* a role that may not make schemas may use one that is there */
+        if (w->dialect->relation(w->driver, w->conn, &run->arena, &t, 0, &any, e) != 0) return -1;
+        lr_value there, name = lr_text(run->session->ledger_schema);
+        lr_sql find = lr_sql_new(&run->arena);
+        lr_sqlf(&find, "SELECT count(*) FROM information_schema.schemata WHERE schema_name = %V", &name);
+        if (lr_query_value(run, w, &find, &run->arena, &there, NULL, e) != 0) return -1;
+        if (there.i == 0 && run_sql(run, &q, e) != 0) return -1;
+    }
     for (int i = 0; w->dialect->ledger[i] != NULL; i++) {
         lr_sql q = lr_sql_new(&run->arena);
-        lr_sqlf(&q, "%s", w->dialect->ledger[i]);
+        lr_ledger_sql(run->session, w->dialect->ledger[i], &q);
         if (run_sql(run, &q, e) != 0) return -1;
     }
     lr_table t = lr_ledger_table(run->session, "lrun_schema");
@@ -167,6 +194,40 @@ int lr_ledger_delete(lr_run *run, lr_err *e)
     lr_sql q = lr_sql_new(&run->arena);
     lr_sqlf(&q, "DELETE FROM %T WHERE run_id = %V AND status = 'running'", &t, &id);
     return run_sql(run, &q, e);
+}
+
+int lr_ledger_lock_job(lr_run *run, lr_err *e)
+{
+    const lr_place *w = run->session->warehouse;
+    if (!w->dialect->row_locks) return 0;
+    lr_table t = lr_ledger_table(run->session, "lrun_jobs");
+    lr_value v[] = {lr_text(run->job->name), lr_int(run->run_id), lr_text(lr_host_name()), lr_int(getpid()), lr_text(now_text(&run->arena))};
+    lr_sql q = lr_sql_new(&run->arena);
+    int64_t changed = 0;
+    lr_sqlf(&q, "UPDATE %T SET run_id = %V, host = %V, pid = %V, since = %V WHERE job = %V", &t, &v[1], &v[2], &v[3], &v[4], &v[0]);
+    if (lr_exec(run, w, &q, &changed, e) != 0) return -1;
+    if (changed > 0) return 0;
+    q = lr_sql_new(&run->arena);
+    lr_sqlf(&q, "INSERT INTO %T (job, run_id, host, pid, since) VALUES (%V, %V, %V, %V, %V)", &t, &v[0], &v[1], &v[2], &v[3], &v[4]);
+    return run_sql(run, &q, e);
+}
+
+int lr_ledger_lock_target(lr_run *run, const char *target, lr_err *e)
+{
+    const lr_place *w = run->session->warehouse;
+    if (!w->dialect->row_locks || run->mode != LR_MODE_RUN) return 0;
+    lr_table t = lr_ledger_table(run->session, "lrun_targets");
+    lr_value name = lr_text(target), id = lr_int(run->run_id);
+    lr_sql q = lr_sql_new(&run->arena);
+    int64_t changed = 0;
+    lr_sqlf(&q, "UPDATE %T SET run_id = %V WHERE target = %V", &t, &id, &name);
+    if (lr_exec(run, w, &q, &changed, e) != 0) return -1;
+    if (changed > 0) return 0;
+    q = lr_sql_new(&run->arena);
+    lr_sqlf(&q, "INSERT INTO %T (target, run_id) VALUES (%V, %V)", &t, &name, &id);
+    if (run_sql(run, &q, e) == 0) return 0;
+    if (strcmp(e->sqlstate, "23505") == 0) e->retry = 1;
+    return -1;
 }
 
 void lr_ledger_holder(lr_run *run, char *out, size_t size)

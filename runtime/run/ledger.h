@@ -10,6 +10,9 @@
 /* A ledger table, under the ledger's schema. */
 lr_table lr_ledger_table(const lr_session *s, const char *name);
 
+/* "@lrun_runs" in the text is the ledger's table, under its schema. */
+void lr_ledger_sql(const lr_session *s, const char *text, lr_sql *q);
+
 /* Is there a ledger, and can this program read it? *exists is set. */
 int lr_ledger_check(lr_session *s, int *exists, lr_err *e);
 int lr_ledger_create(lr_run *run, lr_err *e);
@@ -19,6 +22,12 @@ int lr_ledger_sweep(lr_run *run, lr_err *e);
 int lr_ledger_insert(lr_run *run, const char *status, lr_err *e);
 int lr_ledger_finish(lr_run *run, const char *status, const char *error, lr_err *e);
 int lr_ledger_delete(lr_run *run, lr_err *e);
+
+/* Take the lock on the run's job, and on a table before it is written, where the
+ * engine does not lock all at once. A wait that ended in another's commit gives
+ * SQLSTATE 40001: begin again. */
+int lr_ledger_lock_job(lr_run *run, lr_err *e);
+int lr_ledger_lock_target(lr_run *run, const char *target, lr_err *e);
 
 /* The run that holds the lock now, as a sentence; "" where nobody is known. */
 void lr_ledger_holder(lr_run *run, char *out, size_t size);

@@ -15,20 +15,40 @@ static int writes(const lr_run *run)
 static int busy(lr_run *run, lr_err *e)
 {
     if (e->status != LR_BUSY) return -1;
+    run->session->warehouse->driver->rollback(run->session->warehouse->conn);
     char who[512];
     lr_ledger_holder(run, who, sizeof who);
     if (who[0] != 0) snprintf(e->message, sizeof e->message, "the warehouse is locked: %s", who);
     return lr_step(e, "job %s", run->job->name);
 }
 
+/* Begin, with the job's lock. A lock that had to be waited for leaves a
+ * snapshot from before the other's commit: begin again with a fresh one. */
+static int begin_locked(lr_run *run, lr_err *e)
+{
+    const lr_place *w = run->session->warehouse;
+    for (int tries = 0;; tries++) {
+        if (w->driver->begin(w->conn, 1, e) != 0) return -1;
+        if (!w->dialect->row_locks) return 0;
+        int exists, failed = lr_ledger_check(run->session, &exists, e);
+        if (failed == 0 && exists) failed = lr_ledger_lock_job(run, e);
+        if (failed == 0) return 0;
+        w->driver->rollback(w->conn);
+        int again = strcmp(e->sqlstate, "40001") == 0 || strcmp(e->sqlstate, "23505") == 0;
+        if (!again || tries == 100) return -1;
+        lr_err_clear(e);
+    }
+}
+
 /* The small transaction before the run's own: a run that dies leaves a trace. */
-static int announce(lr_run *run, lr_err *e)
+static int announce_once(lr_run *run, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
     int exists;
     if (lr_ledger_check(run->session, &exists, e) != 0) return -1;
-    if (w->driver->begin(w->conn, 1, e) != 0) return busy(run, e);
+    if (begin_locked(run, e) != 0) return busy(run, e);
     int failed = exists ? 0 : lr_ledger_create(run, e);
+    if (failed == 0 && !exists) failed = lr_ledger_lock_job(run, e);
     if (failed == 0 && run->backfill_id == 0) {
         failed = lr_ledger_sweep(run, e);
         if (failed == 0) failed = lr_ledger_insert(run, "running", e);
@@ -36,6 +56,17 @@ static int announce(lr_run *run, lr_err *e)
     if (failed == 0) failed = w->driver->commit(w->conn, e);
     if (failed != 0) w->driver->rollback(w->conn);
     return failed;
+}
+
+static int announce(lr_run *run, lr_err *e)
+{
+    for (int tries = 0; tries < 5; tries++) {
+        lr_err_clear(e);
+        if (announce_once(run, e) == 0) return 0;
+        /* two first runs make the ledger at the same time */
+        if (strncmp(e->sqlstate, "23505", 5) != 0 && strncmp(e->sqlstate, "42P0", 4) != 0 && strcmp(e->sqlstate, "40001") != 0) return -1;
+    }
+    return -1;
 }
 
 /* A source in rollback mode makes its writers wait while it is read. */
@@ -50,14 +81,8 @@ static void say_once(lr_run *run)
     s->blocks_source = 1;
     for (int i = 0; i < s->n; i++) {
         const lr_place *p = &s->places[i];
-        if (p->schema == NULL || p->conn != s->warehouse->conn || strcmp(p->url, "sqlite::memory:") == 0) continue;
-        lr_sql q = lr_sql_new(&run->arena);
-        lr_err e = {0};
-        lr_value mode;
-        lr_sqlf(&q, "PRAGMA %I.journal_mode", p->schema);
-        if (lr_query_value(run, p, &q, &run->arena, &mode, NULL, &e) != 0) continue;
-        const char *text = lr_value_text(&run->arena, &mode);
-        if (writes(run) && text != NULL && strcmp(text, "wal") != 0)
+        if (p->driver->blocks == NULL || p->conn == NULL || p->same || p == s->warehouse || !writes(run)) continue;
+        if (p->driver->blocks(p->conn, p->schema))
             lr_note(run, "%s \"%s\" is not in WAL mode: programs that write it wait while it is read", p->shown, p->name);
     }
 }
@@ -66,7 +91,8 @@ int lr_run_open(lr_run *run, lr_err *e)
 {
     if (run->open) return 0;
     const lr_place *w = run->session->warehouse;
-    if (w->driver->begin(w->conn, writes(run), e) != 0) return busy(run, e);
+    int failed = run->mode == LR_MODE_RUN ? begin_locked(run, e) : w->driver->begin(w->conn, writes(run), e);
+    if (failed != 0) return busy(run, e);
     run->open = 1;
     if (w->driver->clock != NULL) w->driver->clock(w->conn, run->job->run_start);
     for (int i = 0; i < run->session->n; i++) {
@@ -105,6 +131,35 @@ int lr_run_begin(lr_run *run, lr_err *e)
     return 0;
 }
 
+/* COMMIT was sent and its answer is lost. With the job's lock the old
+ * transaction has ended, and the own row tells how. */
+static int settle(lr_run *run, lr_err *e)
+{
+    lr_place *w = run->session->warehouse;
+    lr_err first = *e, again = {0};
+    lr_table t = lr_ledger_table(run->session, "lrun_runs");
+    lr_value id = lr_int(run->run_id), status;
+    lr_sql q = lr_sql_new(&run->arena);
+    lr_sqlf(&q, "SELECT status FROM %T WHERE run_id = %V", &t, &id);
+    int failed = lr_session_reopen(run->session, w, &again);
+    if (failed == 0) failed = begin_locked(run, &again);
+    if (failed == 0) failed = lr_query_value(run, w, &q, &run->arena, &status, NULL, &again);
+    if (failed != 0) {
+        *e = first;
+        e->hint[0] = 0;
+        return lr_hint(e, "look into lrun_runs for run %lld: succeeded means that it was committed", (long long)run->run_id);
+    }
+    w->driver->rollback(w->conn);
+    const char *text = lr_value_text(&run->arena, &status);
+    lr_err_clear(e);
+    if (text != NULL && strcmp(text, "succeeded") == 0) {
+        lr_note(run, "the connection was lost at COMMIT; connected again, and the run is committed");
+        return 0;
+    }
+    lr_fail(e, LR_FAILED, "the connection was lost at COMMIT, and the run was not committed");
+    return lr_hint(e, "run again: nothing was kept");
+}
+
 int lr_run_commit(lr_run *run, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
@@ -120,7 +175,10 @@ int lr_run_commit(lr_run *run, lr_err *e)
     if (run->mode == LR_MODE_RUN && lr_windows_save(run, e) != 0) return -1;
     if (run->mode == LR_MODE_RUN && lr_ledger_finish(run, "succeeded", NULL, e) != 0) return -1;
     if (lr_stop_poll(NULL)) return lr_stop_reason(NULL, e);
-    if (w->driver->commit(w->conn, e) != 0) return busy(run, e);
+    if (w->driver->commit(w->conn, e) != 0) {
+        if (e->status != LR_UNKNOWN || run->mode != LR_MODE_RUN) return busy(run, e);
+        if (settle(run, e) != 0) return -1;
+    }
     close_transaction(run);
     return 0;
 }
@@ -132,7 +190,12 @@ static int record(lr_run *run, const char *status, const char *why, int drop)
     const lr_place *w = run->session->warehouse;
     lr_err e = {0};
     if (run->run_id == 0 && drop) return 0;
-    if (w->driver->begin(w->conn, 1, &e) != 0) return -1;
+    if (w->driver->begin(w->conn, 1, &e) != 0) {
+        lr_err again = {0};
+        if (e.status == LR_BUSY || lr_session_reopen(run->session, run->session->warehouse, &again) != 0) return -1;
+        if (w->driver->begin(w->conn, 1, &again) != 0) return -1;
+        lr_err_clear(&e);
+    }
     int failed = 0;
     if (drop) failed = lr_ledger_delete(run, &e);
     else if (run->backfill_id != 0 && run->run_id == 0) failed = 0;

@@ -136,6 +136,7 @@ int lr_session_open(lr_session *s, const lr_session_config *cfg, lr_err *e)
     int must_exist = cfg->must_exist;
     if (cfg->n > LR_MAX_CONNECTIONS) return lr_fail(e, LR_USAGE, "more than %d connections", LR_MAX_CONNECTIONS);
     s->readonly = cfg->readonly;
+    s->lock_timeout_ms = cfg->lock_timeout_ms;
     for (int i = 0; i < cfg->n; i++) {
         const lr_named *named = &cfg->named[i];
         lr_place *p = &s->places[s->n];
@@ -191,6 +192,20 @@ int lr_session_open(lr_session *s, const lr_session_config *cfg, lr_err *e)
             return lr_step(e, "connection \"source\"");
         }
     }
+    return 0;
+}
+
+int lr_session_reopen(lr_session *s, lr_place *p, lr_err *e)
+{
+    lr_session_config cfg = {.lock_timeout_ms = s->lock_timeout_ms};
+    lr_open how = how_to_open(p->url, &cfg);
+    lr_conn *fresh = NULL, *old = p->conn;
+    how.readonly = p != s->warehouse;
+    if (p->driver->open(&how, &fresh, e) != 0) return -1;
+    /* places of the same database share the connection */
+    for (int i = 0; i < s->n; i++)
+        if (s->places[i].conn == old) s->places[i].conn = fresh;
+    p->driver->close(old);
     return 0;
 }
 

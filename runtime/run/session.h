@@ -39,6 +39,7 @@ typedef struct lr_session {
     const char *ledger_schema;
     int fresh;    /* the warehouse was not there */
     int readonly; /* nothing may be written: plan, reconcile of a range */
+    int lock_timeout_ms;
     int blocks_source; /* reading the source blocks its writers while we read */
 } lr_session;
 
@@ -56,6 +57,9 @@ void lr_session_close(lr_session *s); /* zeroed or opened */
 /* The place of a connection's name; an unknown name or one that could not be
  * opened is an error that says so. */
 int lr_session_place(lr_session *s, const char *name, lr_place **out, lr_err *e);
+
+/* Connect anew where a connection broke. */
+int lr_session_reopen(lr_session *s, lr_place *p, lr_err *e);
 
 /* The driver for a URL, or an error that lists the known forms. */
 int lr_driver_for(const char *url, const lr_driver **out, lr_err *e);

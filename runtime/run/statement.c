@@ -75,6 +75,15 @@ int lr_query(lr_run *run, const lr_place *p, const lr_sql *q, lr_cursor **out, l
     return failed;
 }
 
+int lr_scan(lr_run *run, const lr_place *p, const lr_sql *q, lr_cursor **out, lr_err *e)
+{
+    int64_t from = run->verbose ? lr_ticks_us() : 0;
+    run->statements++;
+    int failed = p->driver->scan(p->conn, lr_sql_text(q, p->dialect), q->params, q->n, out, e);
+    if (run->verbose) show(run, p, q, "sql", -1, lr_ticks_us() - from);
+    return failed;
+}
+
 int lr_query_value(lr_run *run, const lr_place *p, const lr_sql *q, lr_arena *a, lr_value *out,
                    int *found, lr_err *e)
 {

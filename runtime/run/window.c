@@ -144,7 +144,7 @@ static int find_newest(lr_run *run, lr_window *w, const lr_time_column *c, lr_va
     w->mode = c->mode;
     if (c->mode == LR_ISO) {
         /* A column of plain numbers shows itself by its largest value. */
-        d->newest(&q, &c->from, &c->expr, LR_NUMBER, run->job->zone, NULL);
+        d->newest(&q, &c->from, &c->expr, LR_NUMBER, run->job->zone, c->decl, NULL);
         if (lr_query_value(run, c->place, &q, &run->arena, newest, NULL, e) != 0) return -1;
         if (newest->type == LR_INT) w->mode = LR_NUMBER;
         if (newest->type == LR_INT || newest->type == LR_NULL) return 0;
@@ -154,7 +154,7 @@ static int find_newest(lr_run *run, lr_window *w, const lr_time_column *c, lr_va
         }
     }
     q = lr_sql_new(&run->arena);
-    d->newest(&q, &c->from, &c->expr, c->mode, run->job->zone, &run->job->clock);
+    d->newest(&q, &c->from, &c->expr, c->mode, run->job->zone, c->decl, &run->job->clock);
     return lr_query_value(run, c->place, &q, &run->arena, newest, NULL, e);
 }
 
@@ -233,6 +233,7 @@ int lr_window_bounds(lr_run *run, lr_window *w, const lr_time_column *c, lr_boun
 {
     if (w->newest && fix_newest(run, w, c, e) != 0) return -1;
     out->by_instant = 0;
+    out->decl = c->decl;
     out->zone = run->job->zone;
     out->mode = w->newest ? w->mode : c->mode;
     out->start = w->start;

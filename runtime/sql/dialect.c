@@ -5,7 +5,7 @@
 
 const lr_dialect *lr_dialect_of(const lr_driver *d)
 {
-    static const lr_dialect *const known[] = {&lr_sqlite_dialect};
+    static const lr_dialect *const known[] = {&lr_sqlite_dialect, &lr_postgres_dialect};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(known[i]->name, d->name) == 0) return known[i];
     return NULL;

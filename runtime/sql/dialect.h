@@ -59,6 +59,7 @@ typedef struct lr_bounds {
     lr_edge start, stop;
     lr_time_mode mode;
     const lr_zone *zone;
+    const char *decl; /* declared type of the column */
     int by_instant; /* the column's forms do not sort as time: compare instants */
 } lr_bounds;
 
@@ -90,6 +91,7 @@ struct lr_dialect {
     const char *name;
     int fold_case;   /* names compare without case */
     int has_schemas; /* tables live in schemas */
+    int row_locks;   /* a run locks its job's row; else beginning to write locks all */
 
     void (*placeholder)(int i, char out[16]);
 
@@ -105,6 +107,9 @@ struct lr_dialect {
     /* The type of a new column that keeps what a column of another engine or
      * the same holds; from NULL: as a job declared it. */
     const char *(*type_for)(lr_arena *a, const struct lr_dialect *from, const char *decl);
+
+    /* The type of a staged column: holds every value of the source's column. */
+    const char *(*stage_type)(lr_arena *a, const struct lr_dialect *from, const char *decl);
 
     /* Does the column hold dates without a time of day, by its declared type? */
     int (*is_date)(const char *decl);
@@ -128,15 +133,18 @@ struct lr_dialect {
 
     /* The largest value of the column not later than limit (NULL: any). */
     void (*newest)(lr_sql *q, const lr_sql *from, const lr_sql *column, lr_time_mode mode,
-                   const lr_zone *z, const int64_t *limit_us);
+                   const lr_zone *z, const char *decl, const int64_t *limit_us);
 
     /* Instants that compare across forms: for joins on time. */
-    void (*instant)(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z);
+    void (*instant)(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z, const char *decl);
+    void (*forever)(lr_sql *q); /* an instant after every other */
     /* A value that orders as time where it is a time, else as itself. */
     void (*order)(lr_sql *q, const lr_sql *expr, const lr_zone *z);
 
     /* Exact total as decimal text. */
-    void (*total)(lr_sql *q, const lr_sql *expr);
+    void (*total)(lr_sql *q, const lr_sql *expr, const char *decl);
+    /* A value where the engine would not know its type. */
+    void (*typed)(lr_sql *q, const lr_value *v, const char *decl);
 
     /* A condition that finds a value which a column of the type would bend; 0
      * and nothing appended where none can be. */
@@ -145,12 +153,16 @@ struct lr_dialect {
     /* Statements that write by key; returns how many (at most 2). */
     int (*merge)(lr_arena *a, const lr_merge *m, lr_step_sql out[2]);
 
-    /* The ledger's tables, each created if it is missing. */
+    /* Between the column list and SELECT of an INSERT. */
+    const char *overriding;
+
+    /* The ledger's tables, each created if it is missing; "@name" is a table
+     * under the ledger's schema. */
     const char *const *ledger;
 };
 
 const lr_dialect *lr_dialect_of(const lr_driver *d);
-extern const lr_dialect lr_sqlite_dialect;
+extern const lr_dialect lr_sqlite_dialect, lr_postgres_dialect;
 
 /* The field of that name, by the engine's rule for case; -1 none. */
 int lr_field_find(const lr_dialect *d, const lr_relation *r, const char *name);

@@ -9,7 +9,15 @@ static void placeholder(int i, char out[16])
     snprintf(out, 16, "?%d", i);
 }
 
-/* A temporary table has no types: each value stays what it is. */
+/* A staged column has no type: each value stays what it is. */
+static const char *stage_type(lr_arena *a, const lr_dialect *from, const char *decl)
+{
+    (void)a;
+    (void)from;
+    (void)decl;
+    return "";
+}
+
 static void field_sql(lr_sql *q, const lr_field *f, int not_null, int temporary)
 {
     lr_sqlf(q, "%I %s%s", f->name, temporary ? "" : f->decl, not_null ? " NOT NULL" : "");
@@ -171,15 +179,17 @@ static int misplaced(lr_sql *q, const lr_sql *from, const lr_sql *column, const 
     return 1;
 }
 
-static void instant(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z)
+static void instant(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z, const char *decl)
 {
+    (void)decl;
     lr_value name = lr_text(mode_name(mode)), zone = lr_text(lr_zone_name(z));
     lr_sqlf(q, "lrun_us(%Q, %V, %V)", expr, &name, &zone);
 }
 
 static void newest(lr_sql *q, const lr_sql *from, const lr_sql *column, lr_time_mode mode,
-                   const lr_zone *z, const int64_t *limit_us)
+                   const lr_zone *z, const char *decl, const int64_t *limit_us)
 {
+    (void)decl;
     lr_sqlf(q, "SELECT %Q%Q AND %Q IS NOT NULL", column, from, column);
     if (limit_us != NULL && mode == LR_ISO) {
         /* From the end of the index backwards, and then among the last days by
@@ -203,8 +213,20 @@ static void order(lr_sql *q, const lr_sql *expr, const lr_zone *z)
     lr_sqlf(q, "coalesce(lrun_try_us(%Q, %V), %Q)", expr, &zone, expr);
 }
 
-static void total(lr_sql *q, const lr_sql *expr)
+static void forever(lr_sql *q)
 {
+    lr_sqlf(q, "9223372036854775807");
+}
+
+static void typed(lr_sql *q, const lr_value *v, const char *decl)
+{
+    (void)decl;
+    lr_sqlf(q, "%V", v);
+}
+
+static void total(lr_sql *q, const lr_sql *expr, const char *decl)
+{
+    (void)decl;
     lr_sqlf(q, "lrun_sum(%Q)", expr);
 }
 
@@ -226,6 +248,7 @@ const lr_dialect lr_sqlite_dialect = {
     .relation = lr_sqlite_relation,
     .resolve = lr_sqlite_resolve,
     .type_for = lr_sqlite_type_for,
+    .stage_type = stage_type,
     .is_date = lr_sqlite_is_date,
     .scale = lr_sqlite_scale,
     .create_table = create_table,
@@ -237,7 +260,10 @@ const lr_dialect lr_sqlite_dialect = {
     .newest = newest,
     .instant = instant,
     .order = order,
+    .forever = forever,
     .total = total,
+    .typed = typed,
+    .overriding = "",
     .bends = bends,
     .merge = lr_sqlite_merge,
     .ledger = lr_sqlite_ledger,

@@ -213,6 +213,41 @@ overwrite_partition { rows, into = "t" }
   end)
 end)
 
+describe("a constraint of the target", function()
+  local T = "CREATE TABLE t(id INTEGER PRIMARY KEY, u INTEGER);"
+  local function into(target)
+    local w = world.new { source = T .. "INSERT INTO t VALUES (1, 5), (77, -7);", warehouse = target }
+    w:job("j", merge '"id"')
+    return w
+  end
+
+  it("that a row breaks is named with the job's line", function()
+    for target, word in pairs {
+      ["CREATE TABLE t(id INTEGER PRIMARY KEY, u INTEGER CHECK (u > 0));"] = "u > 0",
+      ["CREATE TABLE t(id INTEGER PRIMARY KEY, u INTEGER UNIQUE); INSERT INTO t VALUES (9, -7);"] = "t.u",
+    } do
+      local w = into(target)
+      local before = w:rows "SELECT * FROM t"
+      w:refused(1, { "j.lua:3", "merge into t", word, hint = false }, "j.lua")
+      assert.same(before, w:rows "SELECT * FROM t")
+    end
+  end)
+
+  it("to another table is checked, and named", function()
+    for _, deferred in ipairs { "", " DEFERRABLE INITIALLY DEFERRED" } do
+      local w = into("CREATE TABLE parent(u INTEGER PRIMARY KEY); INSERT INTO parent VALUES (5);" ..
+        "CREATE TABLE t(id INTEGER PRIMARY KEY, u INTEGER REFERENCES parent" .. deferred .. ");")
+      local r = w:lrun "j.lua"
+      if r.status ~= 0 then
+        -- The table must be told, and that it is a foreign key.
+        world.says(r, 1, { "foreign key", "t", "parent", hint = false })
+        assert.equal("0", w:one "SELECT count(*) FROM t")
+        assert.equal("failed", w:last_run().status)
+      end
+    end
+  end)
+end)
+
 describe("insert_new", function()
   it("leaves what is there", function()
     local w = world.with_t("INSERT INTO t VALUES (1,'new','2026-01-02'), (2,'b','2026-01-02');", "INSERT INTO t VALUES (1,'old','2026-01-01');")

@@ -108,6 +108,18 @@ describe("the ledger", function()
     end)
   end
 
+  it("does not take another table for its own", function()
+    for _, other in ipairs { "CREATE TABLE lrun_runs(x)", "CREATE TABLE lrun_schema(version); INSERT INTO lrun_schema VALUES ('abc')" } do
+      local w = world.with_t(ROWS, other)
+      w:job("j", JOB)
+      local state = w:state()
+      local r = w:lrun("j.lua", "--run-start", "2026-01-02")
+      world.says(r, r.status, { "lrun_", hint = false })
+      assert.is_true(r.status == 1 or r.status == 5, r.err)
+      assert.equal(state, w:state())
+    end
+  end)
+
   it("can live under another name", function()
     local w = world.with_t(ROWS)
     w:job("j", JOB)

@@ -145,6 +145,12 @@ describe("--json", function()
     events(r.out)
   end)
 
+  it("keeps what the job itself writes off standard output", function()
+    local w = world.new()
+    w:job("j", 'job {}\nprint("a", 1)\nio.write("b\\n")\nio.stdout:write("c")\nio.stdout:flush()')
+    events(w:ok("j.lua", "--json").out)
+  end)
+
   it("keeps odd bytes in values from breaking a line", function()
     local w = world.new { source = 'CREATE TABLE "a\nb"(id INTEGER PRIMARY KEY); INSERT INTO "a\nb" VALUES (1);' }
     w:job("j", 'job { name = "q\\"\\n\\1" }\nfull_load { extract { from = "a\\nb" }, into = "a\\nb" }')

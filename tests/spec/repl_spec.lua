@@ -1,4 +1,5 @@
 -- The prompt, fed from a pipe: SQL, Lua and primitives line by line.
+local process = require "process"
 local world = require "world"
 
 local function has(text, ...)
@@ -39,5 +40,35 @@ describe("lrun repl", function()
     end
     assert.equal(0, repl(w, "").status)
     assert.equal(0, repl(w, "print(1)").status)
+  end)
+end)
+
+describe("lrun repl on a terminal", function()
+  -- Keys, each with a rest before it: the line discipline drops what was typed
+  -- ahead of a Ctrl-C.
+  local function type_in(w, keys)
+    local parts = {}
+    for i, key in ipairs(keys) do
+      parts[i] = "sleep 0.7; printf '" .. key:gsub("'", "'\\''") .. "'"
+    end
+    local command = process.quote(world.bin) .. " repl"
+    return process.sh(("{ %s; sleep 0.7; } | script -qec %s /dev/null"):format(table.concat(parts, "; "), process.quote(command)),
+      { cwd = w.dir, env = { HOME = w.dir, TERM = "xterm" }, timeout = 60 })
+  end
+
+  it("drops the line at Ctrl-C, stops what runs, and leaves at Ctrl-D", function()
+    local w = world.with_t("", "INSERT INTO t VALUES (41, 'a', '2026-01-01');")
+    local r = type_in(w, { "print(\"never", "\\003", "print(\"fir\" .. \"st\")\\n", "select id + 1 as x from t\\n", "while true do end\\n",
+                           "\\003", "print(\"sec\" .. \"ond\")\\n", "\\004" })
+    assert.equal(0, r.status, r.out)
+    has(r.out, "first", "42", "second")
+    assert.is_nil(r.out:find("never%s*\n[^\n]*never"))
+    assert.same({ "41" }, w:rows "SELECT id FROM t")
+  end)
+
+  it("brings the last line back with the up key, in a later session too", function()
+    local w = world.with_t()
+    has(type_in(w, { "print(\"a\" .. \"b\" .. \"c\")\\n", "\\033[A\\n", "\\004" }).out:gsub("abc", "ABC", 1), "ABC", "abc")
+    has(type_in(w, { "\\033[A\\n", "\\004" }).out, "abc")
   end)
 end)

@@ -124,6 +124,31 @@ describe("values in Lua", function()
     w:refused(1, { "j.lua:", "fresh", hint = false }, "j.lua")
   end)
 
+  it("that are no row are refused with the line of the write", function()
+    for _, value in ipairs { "5", "true", "false", "'x'" } do
+      local w = world.new { source = "CREATE TABLE s(id INTEGER PRIMARY KEY); INSERT INTO s VALUES (1);" }
+      w:job("j", 'job {}\nlocal rows = extract { from = "s" }:map(function() return ' .. value .. ' end)\nmerge { rows, into = "t", key = "id" }')
+      w:refused(1, { "j.lua:3", "row", hint = false }, "j.lua")
+    end
+  end)
+
+  it("cannot be read by a map of itself, nor yielded from one", function()
+    local w = world.new { source = "CREATE TABLE s(id INTEGER PRIMARY KEY); INSERT INTO s VALUES (1);" }
+    w:job("j", [[
+job {}
+local rows
+rows = extract { from = "s" }:map(function(row) return rows:count() and row end)
+merge { rows, into = "t", key = "id" }
+]])
+    w:refused(1, { "j.lua:", hint = false }, "j.lua", "--max-seconds", "20")
+    w:job("j", [[
+job {}
+local rows = extract { from = "s" }:map(function(row) coroutine.yield(row) return row end)
+coroutine.wrap(function() merge { rows, into = "t", key = "id" } end)()
+]])
+    w:refused(1, { "j.lua:3", "yield", hint = false }, "j.lua")
+  end)
+
   it("pass an error in the function on, with its line", function()
     local w = world.new { source = "CREATE TABLE s(id INTEGER PRIMARY KEY); INSERT INTO s VALUES (1);" }
     w:job("j", 'job {}\nlocal rows = extract { from = "s" }:map(function(row)\n  error("bad row " .. row.id)\nend)\nmerge { rows, into = "t", key = "id" }')
@@ -163,6 +188,40 @@ describe("a column that would bend a value", function()
       w:ok "j.lua"
       assert.equal(case[4], w:one "SELECT v FROM t WHERE id = 77")
     end
+  end)
+end)
+
+describe("NaN and infinity", function()
+  local REAL = "CREATE TABLE t(id INTEGER PRIMARY KEY, v REAL); INSERT INTO t VALUES (7, 1.5);"
+  local function written(expression, target)
+    local w = world.new { source = REAL, warehouse = ("CREATE TABLE t(id INTEGER PRIMARY KEY, v %s);"):format(target) }
+    w:job("j", 'job {}\nlocal rows = extract { from = "t" }:map(function(row) row.v = ' .. expression ..
+      ' return row end)\nmerge { rows, into = "t", key = "id" }')
+    return w
+  end
+
+  for _, expression in ipairs { "0/0", "-(0/0)", "1/0", "-1/0" } do
+    it("of a map are refused by a column of numbers: " .. expression, function()
+      local w = written(expression, "REAL")
+      w:refused(1, { "j.lua:3", "t", "v", "7", hint = false }, "j.lua")
+      assert.equal("0", w:one "SELECT count(*) FROM t")
+    end)
+
+    it("never become NULL in a column of text: " .. expression, function()
+      local w = written(expression, "TEXT")
+      local r = w:lrun "j.lua"
+      if r.status == 0 then
+        assert.equal("text", w:one "SELECT typeof(v) FROM t")
+      else
+        world.says(r, 1, { "j.lua:3", "v", hint = false })
+      end
+    end)
+  end
+
+  it("in the source are refused by a column of numbers", function()
+    local w = world.new { source = REAL .. "UPDATE t SET v = -9e999;", warehouse = "CREATE TABLE t(id INTEGER PRIMARY KEY, v REAL);" }
+    w:job("j", 'job {}\nmerge { extract { from = "t" }, into = "t", key = "id" }')
+    w:refused(1, { "j.lua:2", "t", "v", "7", hint = false }, "j.lua")
   end)
 end)
 

@@ -255,6 +255,21 @@ merge { again, into = "t2", key = "id" }
   end)
 end)
 
+describe("a watermark in a zone", function()
+  it("is an instant, so that the nights of a change of clocks tile", function()
+    local w = world.with_t [[INSERT INTO t VALUES (1,'a','2026-03-28T22:59:59Z'), (2,'b','2026-03-28T23:00:00Z'),
+      (3,'c','2026-03-29T21:59:59Z'), (4,'d','2026-03-29T22:00:00Z');]]
+    w:job("j", (PLAIN:gsub('grain = "day"', 'grain = "day", zone = "Europe/Berlin"')))
+    local read = {}
+    for i, night in ipairs { "2026-03-29", "2026-03-30", "2026-03-31" } do
+      w:ok("j.lua", "--run-start", night)
+      read[i] = w:last_run().rows_read
+    end
+    assert.equal("1 2 1", table.concat(read, " "))
+    assert.equal("1,2,3,4", w:one(IDS))
+  end)
+end)
+
 describe("lrun watermark", function()
   local function world_with_mark()
     local w = world.with_t "INSERT INTO t VALUES (1,'a','2026-01-01 10:00:00'), (2,'b','2026-01-05 10:00:00');"

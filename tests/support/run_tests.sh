@@ -10,7 +10,7 @@ set -u
 case $LRUN_BIN in /*) ;; *) LRUN_BIN=$PWD/$LRUN_BIN ;; esac
 export LRUN_BIN
 # A sanitizer's report must not look like one of lrun's own exit statuses.
-export ASAN_OPTIONS="exitcode=99:${ASAN_OPTIONS:-}"
+export ASAN_OPTIONS="exitcode=99:allocator_may_return_null=1:${ASAN_OPTIONS:-}"
 export UBSAN_OPTIONS="exitcode=99:print_stacktrace=1:${UBSAN_OPTIONS:-}"
 
 out=$(mktemp -d) || exit 1

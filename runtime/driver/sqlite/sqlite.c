@@ -366,6 +366,14 @@ static int sqlite_count(lr_conn *c, const char *table, int64_t *inserted, int64_
     return rc == SQLITE_OK ? 0 : 1;
 }
 
+static int sqlite_blocks(lr_conn *c, const char *schema)
+{
+    lr_err ignored = {0};
+    if (schema == NULL) schema = "main";
+    const char *file = sqlite3_db_filename(c->db, schema);
+    return file != NULL && file[0] != 0 && is_wal(c, schema, &ignored) == 0;
+}
+
 static int64_t sqlite_progress(lr_conn *c)
 {
     return c->touched;
@@ -383,6 +391,7 @@ const lr_driver lr_sqlite_driver = {
     .cancel = sqlite_cancel,
     .exec = lr_sqlite_exec,
     .query = lr_sqlite_query,
+    .scan = lr_sqlite_query,
     .next = lr_sqlite_next,
     .columns = lr_sqlite_columns,
     .finish = lr_sqlite_finish,
@@ -395,6 +404,7 @@ const lr_driver lr_sqlite_driver = {
     .same = sqlite_same,
     .probe = lr_sqlite_probe,
     .count = sqlite_count,
+    .blocks = sqlite_blocks,
     .clock = lr_sqlite_clock,
     .progress = sqlite_progress,
 };

@@ -216,17 +216,25 @@ struct lr_sink {
     int64_t rows;
 };
 
-int lr_sqlite_sink(lr_conn *c, const char *insert, int ncolumns, lr_sink **out, lr_err *e)
+int lr_sqlite_sink(lr_conn *c, const char *table, const lr_column *columns, int n, lr_sink **out, lr_err *e)
 {
     *out = NULL;
+    (void)columns; /* the tables that rows are put into have no types */
     if (lr_sqlite_still_open(c, e) != 0) return -1;
+    lr_buf insert = {0};
     sqlite3_stmt *stmt;
-    if (lr_sqlite_take(c, insert, &stmt, e) != 0) return -1;
+    lr_buf_printf(&insert, "INSERT INTO %s VALUES (", table);
+    for (int i = 0; i < n; i++) lr_buf_puts(&insert, i == 0 ? "?" : ", ?");
+    lr_buf_putc(&insert, ')');
+    if (lr_sqlite_take(c, insert.data, &stmt, e) != 0) {
+        lr_buf_free(&insert);
+        return -1;
+    }
     lr_sink *s = lr_malloc(sizeof *s);
     s->conn = c;
     s->stmt = stmt;
-    s->sql = lr_strdup(insert);
-    s->n = ncolumns;
+    s->sql = insert.data;
+    s->n = n;
     s->rows = 0;
     *out = s;
     return 0;

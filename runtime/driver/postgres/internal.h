@@ -1,0 +1,65 @@
+/* internal.h - what the files of the PostgreSQL driver share. */
+#ifndef LRUN_DRIVER_POSTGRES_INTERNAL_H
+#define LRUN_DRIVER_POSTGRES_INTERNAL_H
+
+#include "base/mem.h"
+#include "lrun/driver.h"
+#include <libpq-fe.h>
+
+/* Type numbers that PostgreSQL never changes. */
+enum {
+    PG_BOOL = 16, PG_BYTEA = 17, PG_INT8 = 20, PG_INT2 = 21, PG_INT4 = 23, PG_TEXT = 25, PG_OID = 26,
+    PG_JSON = 114, PG_FLOAT4 = 700, PG_FLOAT8 = 701, PG_BPCHAR = 1042, PG_VARCHAR = 1043, PG_DATE = 1082,
+    PG_TIMESTAMP = 1114, PG_TIMESTAMPTZ = 1184, PG_NUMERIC = 1700, PG_UUID = 2950, PG_JSONB = 3802
+};
+
+typedef struct lr_typename {
+    Oid oid;
+    int mod;
+    char *name;
+} lr_typename;
+
+struct lr_conn {
+    PGconn *pg;
+    lr_open how;
+    char *url;
+    int in_transaction;
+    int stopped;
+    int lost;        /* the connection broke */
+    int committing;
+    unsigned cursors;
+    lr_arena inspected;
+    lr_inspection inspection;
+    lr_typename *types;
+    int ntypes;
+};
+
+/* Fill e from a result (may be NULL) and the connection. Always -1. */
+int lr_pg_error(lr_conn *c, const PGresult *r, const char *sql, lr_err *e);
+
+/* Run one statement to its end, polling for a stop. NULL and e on failure. */
+PGresult *lr_pg_run(lr_conn *c, const char *sql, const lr_value *params, int n, lr_err *e);
+
+/* Wait until a result is complete. -1 where the connection broke. */
+int lr_pg_wait(lr_conn *c, lr_err *e);
+
+/* "numeric(10,2)" of a type. Lives as long as the connection. */
+const char *lr_pg_type_name(lr_conn *c, Oid oid, int mod, lr_err *e);
+
+/* One field of a text result. The text is borrowed from the result; *held is
+ * for bytes that had to be decoded, freed by the caller. */
+int lr_pg_decode(const PGresult *r, int row, int column, lr_value *out, unsigned char **held);
+
+int lr_pg_exec(lr_conn *c, const char *sql, const lr_value *params, int n, int64_t *changed, lr_err *e);
+int lr_pg_query(lr_conn *c, const char *sql, const lr_value *params, int n, lr_cursor **out, lr_err *e);
+int lr_pg_scan(lr_conn *c, const char *sql, const lr_value *params, int n, lr_cursor **out, lr_err *e);
+int lr_pg_next(lr_cursor *k, const lr_value **row, lr_err *e);
+const lr_column *lr_pg_columns(lr_cursor *k, int *n);
+void lr_pg_finish(lr_cursor *k);
+int lr_pg_inspect(lr_conn *c, const char *sql, const lr_inspection **out, lr_err *e);
+int lr_pg_sink(lr_conn *c, const char *table, const lr_column *columns, int n, lr_sink **out, lr_err *e);
+int lr_pg_put(lr_sink *s, const lr_value *row, lr_err *e);
+int lr_pg_end(lr_sink *s, int64_t *rows, lr_err *e);
+void lr_pg_abort(lr_sink *s);
+
+#endif

@@ -1,0 +1,199 @@
+/* The SQL of PostgreSQL. */
+#include "sql/postgres.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static void placeholder(int i, char out[16])
+{
+    snprintf(out, 16, "$%d", i);
+}
+
+static int is(const char *decl, const char *start)
+{
+    return decl != NULL && strncasecmp(decl, start, strlen(start)) == 0 && strstr(decl, "[]") == NULL;
+}
+
+static int is_instant(const char *decl)
+{
+    return is(decl, "timestamp") && strstr(decl, "with time zone") != NULL;
+}
+
+static int is_naive(const char *decl)
+{
+    return is(decl, "date") || (is(decl, "timestamp") && !is_instant(decl));
+}
+
+static void create_table(lr_sql *q, const lr_table *t, const lr_field *fields, int n, const char **key, int nkey, int temporary)
+{
+    if (temporary) lr_sqlf(q, "CREATE TEMP TABLE %I (", t->name);
+    else lr_sqlf(q, "CREATE TABLE %T (", t);
+    for (int i = 0; i < n; i++) lr_sqlf(q, "%s%I %s", i > 0 ? ", " : "", fields[i].name, fields[i].decl);
+    for (int i = 0; i < nkey; i++) lr_sqlf(q, i == 0 ? ", PRIMARY KEY (%I" : ", %I", key[i]);
+    lr_sqlf(q, "%s)%s", nkey > 0 ? ")" : "", temporary ? " ON COMMIT DROP" : "");
+}
+
+static void create_index(lr_sql *q, const lr_table *t, const char *column)
+{
+    lr_sqlf(q, "CREATE INDEX ON %T (%I)", t, column);
+}
+
+static void add_column(lr_sql *q, const lr_table *t, const lr_field *field)
+{
+    lr_sqlf(q, "ALTER TABLE %T ADD COLUMN %I %s", t, field->name, field->decl);
+}
+
+static void edge(lr_arena *a, lr_edge *edge, lr_time_mode mode, const lr_zone *z, const char *decl)
+{
+    char text[40];
+    if (edge->exact || !edge->set) return;
+    int64_t unit = mode == LR_UNIX ? LR_US_PER_SECOND : 1000;
+    if (mode != LR_ISO)
+        edge->value = edge->us % unit == 0 ? lr_int(edge->us / unit) : lr_real((double)edge->us / (double)unit);
+    else if (is_instant(decl))
+        edge->value = lr_text(lr_printf(a, "%s+00", lr_format_instant(lr_zone_utc(), edge->us, text)));
+    else
+        edge->value = lr_text(lr_dup(a, lr_format_short(z, edge->us, text)));
+}
+
+/* ISO text compares by its bytes, whatever the database's collation. */
+static void compared(lr_sql *q, const lr_sql *column, const lr_bounds *b)
+{
+    int text = b->mode == LR_ISO && b->decl != NULL && (is(b->decl, "text") || is(b->decl, "character"));
+    lr_sqlf(q, text ? "%Q COLLATE \"C\"" : "%Q", column);
+}
+
+static void within(lr_sql *q, const lr_sql *column, const lr_bounds *b)
+{
+    if (!b->start.set && !b->stop.set) lr_sqlf(q, "1=1");
+    if (b->start.set) {
+        compared(q, column, b);
+        lr_sqlf(q, b->start.inclusive ? " >= %V" : " > %V", &b->start.value);
+    }
+    if (b->start.set && b->stop.set) lr_sqlf(q, " AND ");
+    if (b->stop.set) {
+        compared(q, column, b);
+        lr_sqlf(q, b->stop.inclusive ? " <= %V" : " < %V", &b->stop.value);
+    }
+}
+
+/* Only text can be no time. Its forms must be such that bytes sort as time. */
+static int misplaced(lr_sql *q, const lr_sql *from, const lr_sql *column, const lr_bounds *b)
+{
+    if (b->mode != LR_ISO || b->decl == NULL || !(is(b->decl, "text") || is(b->decl, "character"))) return 0;
+    lr_sqlf(q, "SELECT 'text', %Q, 0%Q AND %Q !~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?)?$' LIMIT 1",
+            column, from, column);
+    return 1;
+}
+
+static void newest(lr_sql *q, const lr_sql *from, const lr_sql *column, lr_time_mode mode, const lr_zone *z,
+                   const char *decl, const int64_t *limit_us)
+{
+    lr_sqlf(q, "SELECT %Q%Q AND %Q IS NOT NULL", column, from, column);
+    if (limit_us != NULL) {
+        lr_edge limit = {.set = 1, .us = *limit_us};
+        edge(q->arena, &limit, mode, z, decl);
+        lr_sqlf(q, " AND %Q <= %V", column, &limit.value);
+    }
+    lr_sqlf(q, " ORDER BY %Q DESC LIMIT 1", column);
+}
+
+static void instant(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z, const char *decl)
+{
+    lr_value zone = lr_text(lr_zone_name(z));
+    if (mode == LR_UNIX) lr_sqlf(q, "to_timestamp(%Q)", expr);
+    else if (mode == LR_UNIX_MS) lr_sqlf(q, "to_timestamp(%Q / 1000.0)", expr);
+    else if (is_instant(decl)) lr_sqlf(q, "%Q", expr);
+    else if (is_naive(decl)) lr_sqlf(q, "(%Q::timestamp AT TIME ZONE %V)", expr, &zone);
+    else lr_sqlf(q, "(%Q::text::timestamp AT TIME ZONE %V)", expr, &zone);
+}
+
+static void forever(lr_sql *q)
+{
+    lr_sqlf(q, "'infinity'::timestamptz");
+}
+
+static void order(lr_sql *q, const lr_sql *expr, const lr_zone *z)
+{
+    (void)z;
+    lr_sqlf(q, "%Q", expr);
+}
+
+/* A float counts as its shortest text; the others add up exactly. */
+static void total(lr_sql *q, const lr_sql *expr, const char *decl)
+{
+    int exact = is(decl, "numeric") || is(decl, "bigint") || is(decl, "integer") || is(decl, "smallint");
+    lr_sqlf(q, exact ? "sum(%Q)::text" : "sum(%Q::text::numeric)::text", expr);
+}
+
+static void typed(lr_sql *q, const lr_value *v, const char *decl)
+{
+    lr_sqlf(q, "CAST(%V AS %s)", v, decl != NULL && decl[0] != 0 ? decl : "text");
+}
+
+static int is_number(const char *decl)
+{
+    return is(decl, "numeric") || is(decl, "bigint") || is(decl, "integer") || is(decl, "smallint") || is(decl, "real") ||
+           is(decl, "double");
+}
+
+static int bends(lr_sql *q, const lr_sql *expr, const char *from_decl, const char *to_decl)
+{
+    if (from_decl != NULL && strcasecmp(from_decl, to_decl) == 0) return 0;
+    const char *open = strchr(to_decl, '(');
+    if (is(to_decl, "numeric") && open != NULL && is_number(from_decl)) {
+        int precision = atoi(open + 1);
+        const char *comma = strchr(open, ',');
+        int scale = comma != NULL ? atoi(comma + 1) : 0;
+        lr_sqlf(q, "(%Q::text::numeric <> round(%Q::text::numeric, %d) OR abs(%Q::text::numeric) >= 10::numeric ^ %d)", expr, expr, scale, expr, precision - scale);
+        return 1;
+    }
+    if (is(to_decl, "character") && open != NULL) {
+        lr_sqlf(q, "length(%Q::text) > %d", expr, atoi(open + 1));
+        return 1;
+    }
+    if ((is(to_decl, "bigint") || is(to_decl, "integer") || is(to_decl, "smallint")) && is_number(from_decl)) {
+        const char *limit = is(to_decl, "bigint") ? "9223372036854775807" : is(to_decl, "integer") ? "2147483647" : "32767";
+        lr_sqlf(q, "(%Q::text::numeric <> trunc(%Q::text::numeric) OR %Q::text::numeric > %s OR %Q::text::numeric < -%s - 1)", expr, expr, expr, limit, expr, limit);
+        return 1;
+    }
+    if ((is(to_decl, "double") || is(to_decl, "real")) && is_number(from_decl)) {
+        lr_sqlf(q, "%Q::%s::text::numeric <> %Q::text::numeric", expr, to_decl, expr);
+        return 1;
+    }
+    if (is(to_decl, "date") && is(from_decl, "timestamp")) {
+        lr_sqlf(q, "%Q <> date_trunc('day', %Q)", expr, expr);
+        return 1;
+    }
+    return 0;
+}
+
+const lr_dialect lr_postgres_dialect = {
+    .name = "postgresql",
+    .has_schemas = 1,
+    .row_locks = 1,
+    .placeholder = placeholder,
+    .relation = lr_postgres_relation,
+    .resolve = lr_postgres_resolve,
+    .type_for = lr_postgres_type_for,
+    .stage_type = lr_postgres_stage_type,
+    .is_date = lr_postgres_is_date,
+    .scale = lr_postgres_scale,
+    .create_table = create_table,
+    .create_index = create_index,
+    .add_column = add_column,
+    .edge = edge,
+    .within = within,
+    .misplaced = misplaced,
+    .newest = newest,
+    .instant = instant,
+    .forever = forever,
+    .order = order,
+    .total = total,
+    .typed = typed,
+    .bends = bends,
+    .merge = lr_postgres_merge,
+    .overriding = " OVERRIDING SYSTEM VALUE",
+    .ledger = lr_postgres_ledger,
+};

@@ -1,0 +1,239 @@
+/* Reading the schema of a PostgreSQL database, and the types of new columns. */
+#include "sql/postgres.h"
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* PostgreSQL cuts longer names without a word. */
+#define NAME_BYTES 63
+
+static const char *copy(lr_arena *a, const lr_value *v)
+{
+    return v->type == LR_TEXT || v->type == LR_DECIMAL ? lr_dupn(a, v->s.p, v->s.n) : "";
+}
+
+static int check_name(const char *name, lr_err *e)
+{
+    if (name == NULL || strlen(name) <= NAME_BYTES) return 0;
+    lr_fail(e, LR_FAILED, "the name \"%s\" is longer than PostgreSQL's %d bytes", name, NAME_BYTES);
+    return lr_hint(e, "give it a shorter one: columns = { short = \"...\" }");
+}
+
+/* The schema in which a name is found; "" where it is not. */
+static int find(const lr_driver *d, lr_conn *c, lr_arena *a, const char *schema, const char *name, const char **out, lr_err *e)
+{
+    lr_value args[2] = {lr_text(name), lr_text(schema)};
+    lr_cursor *k;
+    const lr_value *row;
+    const char *sql = schema == NULL
+        ? "SELECT n.nspname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+          "WHERE c.relname = $1 AND c.relkind IN ('r','p','v','m','f') AND pg_catalog.pg_table_is_visible(c.oid)"
+        : "SELECT n.nspname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+          "WHERE c.relname = $1 AND n.nspname = $2 AND c.relkind IN ('r','p','v','m','f')";
+    *out = "";
+    if (d->query(c, sql, args, schema == NULL ? 1 : 2, &k, e) != 0) return -1;
+    int got = d->next(k, &row, e);
+    if (got == 1) *out = copy(a, &row[0]);
+    d->finish(k);
+    return got < 0 ? -1 : 0;
+}
+
+/* A part of a name in double quotes, or up to the dot. */
+static const char *name_part(lr_arena *a, const char **p)
+{
+    lr_buf b = {0};
+    if (**p == '"') {
+        for ((*p)++; **p != 0; (*p)++) {
+            if (**p == '"' && (*p)[1] != '"') break;
+            if (**p == '"') (*p)++;
+            lr_buf_putc(&b, **p);
+        }
+        if (**p == '"') (*p)++;
+    } else {
+        size_t n = strcspn(*p, ".");
+        lr_buf_add(&b, *p, n);
+        *p += n;
+    }
+    const char *out = lr_dup(a, b.data != NULL ? b.data : "");
+    lr_buf_free(&b);
+    return out;
+}
+
+int lr_postgres_resolve(const lr_driver *d, lr_conn *c, lr_arena *a, const char *schema, const char *name,
+                        lr_table *out, lr_err *e)
+{
+    const char *where;
+    out->schema = schema;
+    out->name = lr_dup(a, name);
+    if (name[0] != '"') {
+        if (find(d, c, a, schema, name, &where, e) != 0) return -1;
+        if (where[0] != 0) {
+            out->schema = where;
+            return check_name(name, e);
+        }
+    }
+    const char *p = name, *first = name_part(a, &p);
+    if (*p == '.') {
+        p++;
+        out->schema = first;
+        out->name = name[0] == '"' ? name_part(a, &p) : lr_dup(a, p);
+    } else if (name[0] == '"') {
+        out->name = first;
+        if (find(d, c, a, schema, first, &where, e) != 0) return -1;
+        if (where[0] != 0) out->schema = where;
+    }
+    return check_name(out->schema, e) != 0 ? -1 : check_name(out->name, e);
+}
+
+static int read_fields(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_value *oid, lr_relation *out, lr_err *e)
+{
+    lr_cursor *k;
+    const lr_value *v;
+    int cap = 0, got;
+    if (d->query(c, "SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attgenerated::text, "
+                    "a.atthasdef, coalesce((SELECT x.ord FROM pg_catalog.pg_index i, unnest(i.indkey::int2[]) WITH ORDINALITY x(att, ord) "
+                    "WHERE i.indrelid = a.attrelid AND i.indisprimary AND x.att = a.attnum), 0)::int4 "
+                    "FROM pg_catalog.pg_attribute a WHERE a.attrelid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum",
+                 oid, 1, &k, e) != 0)
+        return -1;
+    while ((got = d->next(k, &v, e)) == 1) {
+        if (out->nfields == cap) {
+            cap = cap == 0 ? 16 : cap * 2;
+            lr_field *more = lr_alloc(a, (size_t)cap * sizeof *more);
+            if (out->nfields > 0) memcpy(more, out->fields, (size_t)out->nfields * sizeof *more);
+            out->fields = more;
+        }
+        lr_field *f = &out->fields[out->nfields++];
+        f->name = copy(a, &v[0]);
+        f->decl = copy(a, &v[1]);
+        f->not_null = v[2].i != 0;
+        f->generated = copy(a, &v[3])[0] != 0;
+        f->has_default = v[4].i != 0;
+        f->primary = (int)v[5].i;
+    }
+    d->finish(k);
+    return got < 0 ? -1 : 0;
+}
+
+static int read_keys(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_value *oid, lr_relation *out, lr_err *e)
+{
+    lr_cursor *k;
+    const lr_value *v;
+    int got;
+    int64_t index = 0;
+    if (d->query(c, "SELECT i.indexrelid::int8, a.attname FROM pg_catalog.pg_index i, unnest(i.indkey::int2[]) WITH ORDINALITY x(att, ord), "
+                    "pg_catalog.pg_attribute a WHERE i.indrelid = $1::oid AND i.indisunique AND i.indisvalid AND i.indimmediate "
+                    "AND i.indpred IS NULL AND i.indexprs IS NULL AND x.ord <= i.indnkeyatts AND a.attrelid = i.indrelid "
+                    "AND a.attnum = x.att ORDER BY i.indisprimary DESC, 1, x.ord", oid, 1, &k, e) != 0)
+        return -1;
+    while ((got = d->next(k, &v, e)) == 1) {
+        if (v[0].i != index) {
+            index = v[0].i;
+            lr_key *more = lr_alloc(a, (size_t)(out->nkeys + 1) * sizeof *more);
+            if (out->nkeys > 0) memcpy(more, out->keys, (size_t)out->nkeys * sizeof *more);
+            out->keys = more;
+            lr_key *key = &out->keys[out->nkeys++];
+            key->columns = lr_alloc(a, (size_t)(out->nfields + 1) * sizeof *key->columns);
+            key->collations = lr_alloc(a, (size_t)(out->nfields + 1) * sizeof *key->collations);
+        }
+        lr_key *key = &out->keys[out->nkeys - 1];
+        key->columns[key->n++] = copy(a, &v[1]);
+    }
+    d->finish(k);
+    return got < 0 ? -1 : 0;
+}
+
+int lr_postgres_relation(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_table *t, int all,
+                         lr_relation *out, lr_err *e)
+{
+    lr_cursor *k;
+    const lr_value *v;
+    lr_value args[2] = {lr_text(t->name), lr_text(t->schema)};
+    memset(out, 0, sizeof *out);
+    out->table.schema = lr_dup(a, t->schema);
+    out->table.name = lr_dup(a, t->name);
+    const char *sql = t->schema == NULL
+        ? "SELECT c.oid::int8, c.relkind::text, n.nspname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+          "WHERE c.relname = $1 AND c.relkind IN ('r','p','v','m','f') AND pg_catalog.pg_table_is_visible(c.oid)"
+        : "SELECT c.oid::int8, c.relkind::text, n.nspname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+          "WHERE c.relname = $1 AND n.nspname = $2 AND c.relkind IN ('r','p','v','m','f')";
+    if (d->query(c, sql, args, t->schema == NULL ? 1 : 2, &k, e) != 0) return -1;
+    int got = d->next(k, &v, e);
+    lr_value oid = lr_null();
+    if (got == 1) {
+        oid = lr_int(v[0].i);
+        const char *kind = copy(a, &v[1]);
+        out->exists = 1;
+        out->is_view = kind[0] == 'v' || kind[0] == 'm';
+        out->table.schema = copy(a, &v[2]);
+    }
+    d->finish(k);
+    if (got <= 0) return got;
+    if (read_fields(d, c, a, &oid, out, e) != 0) return -1;
+    if (!all || out->is_view) return 0;
+    if (read_keys(d, c, a, &oid, out, e) != 0) return -1;
+    if (d->query(c, "SELECT f.relname FROM pg_catalog.pg_constraint x JOIN pg_catalog.pg_class f ON f.oid = x.conrelid "
+                    "WHERE x.contype = 'f' AND x.confrelid = $1::oid AND x.confdeltype IN ('c','n','d') LIMIT 1", &oid, 1, &k, e) != 0)
+        return -1;
+    got = d->next(k, &v, e);
+    if (got == 1) out->cascaded_from = copy(a, &v[0]);
+    d->finish(k);
+    return got < 0 ? -1 : 0;
+}
+
+/* ---- types ---- */
+
+static int starts(const char *decl, const char *word)
+{
+    return strncasecmp(decl, word, strlen(word)) == 0;
+}
+
+static int contains(const char *decl, const char *word)
+{
+    size_t n = strlen(word);
+    for (; *decl != 0; decl++)
+        if (strncasecmp(decl, word, n) == 0) return 1;
+    return 0;
+}
+
+/* The column of PostgreSQL for what a SQLite column declares. */
+static const char *from_sqlite(lr_arena *a, const char *decl, int wide)
+{
+    if (contains(decl, "INT")) return "bigint";
+    if (starts(decl, "DECIMAL") || starts(decl, "NUMERIC")) {
+        const char *open = strchr(decl, '(');
+        return wide || open == NULL ? "numeric" : lr_printf(a, "numeric%s", open);
+    }
+    if (starts(decl, "REAL") || starts(decl, "DOUBLE") || starts(decl, "FLOAT")) return "double precision";
+    if (strcasecmp(decl, "DATE") == 0) return "date";
+    if (starts(decl, "TIMESTAMPTZ")) return "timestamp with time zone";
+    if (starts(decl, "DATETIME") || starts(decl, "TIMESTAMP")) return "timestamp without time zone";
+    if (starts(decl, "BOOL")) return "boolean";
+    if (starts(decl, "BLOB") || starts(decl, "BYTEA")) return "bytea";
+    return "text";
+}
+
+const char *lr_postgres_type_for(lr_arena *a, const lr_dialect *from, const char *decl)
+{
+    if (decl == NULL || decl[0] == 0) return "text";
+    if (from == &lr_sqlite_dialect || from == NULL) return from_sqlite(a, decl, 0);
+    return lr_dup(a, decl);
+}
+
+const char *lr_postgres_stage_type(lr_arena *a, const lr_dialect *from, const char *decl)
+{
+    if (decl == NULL || decl[0] == 0) return "text";
+    if (from == &lr_sqlite_dialect || from == NULL) return from_sqlite(a, decl, 1);
+    return starts(decl, "numeric") && strstr(decl, "[]") == NULL ? "numeric" : lr_dup(a, decl);
+}
+
+int lr_postgres_is_date(const char *decl)
+{
+    return decl != NULL && strcasecmp(decl, "date") == 0;
+}
+
+int lr_postgres_scale(const char *decl)
+{
+    const char *comma = decl != NULL && starts(decl, "numeric(") ? strchr(decl, ',') : NULL;
+    return comma != NULL ? atoi(comma + 1) : -1;
+}
