@@ -196,10 +196,12 @@ static int check_bent(lr_run *run, const lr_target *t, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
     const lr_dialect *d = w->dialect;
-    int through_lua = 0, n = 0;
+    int foreign = 0, n = 0;
     lr_sql *conditions = lr_alloc(&run->arena, (size_t)(t->source->n + 1) * sizeof *conditions);
-    for (const lr_rowset *rs = t->source; rs != NULL; rs = rs->input) through_lua |= rs->kind == LR_ROWS_MAP;
-    if (t->created && !through_lua) return 0;
+    /* types of another engine say nothing about what this one would do */
+    foreign = lr_rowset_extract(t->source)->place->dialect != d;
+    for (const lr_rowset *rs = t->source; rs != NULL; rs = rs->input) foreign |= rs->kind == LR_ROWS_MAP;
+    if (t->created && !foreign) return 0;
     lr_sql any = lr_sql_new(&run->arena), which = lr_sql_new(&run->arena), value = lr_sql_new(&run->arena);
     for (int i = 0; i < t->source->n; i++) {
         const lr_field *f = &t->source->fields[i];
@@ -207,7 +209,7 @@ static int check_bent(lr_run *run, const lr_target *t, lr_err *e)
         for (int j = 0; j < t->n; j++) written |= strcmp(t->columns[j], f->name) == 0;
         if (at < 0 || !written) continue;
         lr_sql column = lr_sql_column(&run->arena, "rows", f->name), bent = lr_sql_new(&run->arena);
-        if (!d->bends(&bent, &column, through_lua ? NULL : f->decl, t->rel.fields[at].decl)) continue;
+        if (!d->bends(&bent, &column, foreign ? NULL : f->decl, t->rel.fields[at].decl)) continue;
         lr_value name = lr_text(f->name);
         conditions[n++] = bent;
         lr_sqlf(&which, " WHEN %Q THEN %V", &bent, &name);

@@ -220,11 +220,31 @@ static int is_decimal(const char *decl)
     return strncasecmp(decl, "DECIMAL", 7) == 0 || strncasecmp(decl, "NUMERIC", 7) == 0;
 }
 
+/* The column for what a PostgreSQL column holds; all without a kind of its own
+ * comes as PostgreSQL's text. */
+static const char *from_postgres(lr_arena *a, const char *decl)
+{
+    static const struct {
+        const char *start, *type;
+    } known[] = {{"smallint", "INTEGER"}, {"integer", "INTEGER"}, {"bigint", "INTEGER"}, {"real", "REAL"}, {"double", "REAL"},
+                 {"boolean", "BOOLEAN"}, {"bytea", "BLOB"}, {"date", "DATE"}, {"timestamp", "TIMESTAMP"}};
+    size_t n = strlen(decl);
+    if (n > 2 && strcmp(decl + n - 2, "[]") == 0) return "TEXT";
+    if (is_decimal(decl)) {
+        const char *open = strchr(decl, '(');
+        return open != NULL && atoi(open + 1) <= 15 ? lr_printf(a, "DECIMAL%s", open) : "TEXT";
+    }
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strncmp(decl, known[i].start, strlen(known[i].start)) == 0) return known[i].type;
+    return "TEXT";
+}
+
 const char *lr_sqlite_type_for(lr_arena *a, const lr_dialect *from, const char *decl)
 {
     /* A double holds 15 digits: a wider decimal that a job declares is text. */
     int precision = 0;
     if (decl == NULL) return "";
+    if (from == &lr_postgres_dialect) return from_postgres(a, decl);
     if (from == NULL && is_decimal(decl)) {
         const char *open = strchr(decl, '(');
         precision = open != NULL ? atoi(open + 1) : 0;

@@ -1,7 +1,8 @@
 /* Statements of the SQLite driver: a cache, binding, cursors and sinks. */
 #include "base/calendar.h"
+#include "base/decimal.h"
 #include "driver/sqlite/internal.h"
-#include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -214,12 +215,12 @@ struct lr_sink {
     char *sql;
     int n;
     int64_t rows;
+    char **names;
 };
 
 int lr_sqlite_sink(lr_conn *c, const char *table, const lr_column *columns, int n, lr_sink **out, lr_err *e)
 {
     *out = NULL;
-    (void)columns; /* the tables that rows are put into have no types */
     if (lr_sqlite_still_open(c, e) != 0) return -1;
     lr_buf insert = {0};
     sqlite3_stmt *stmt;
@@ -235,6 +236,8 @@ int lr_sqlite_sink(lr_conn *c, const char *table, const lr_column *columns, int 
     s->stmt = stmt;
     s->sql = insert.data;
     s->n = n;
+    s->names = lr_malloc((size_t)(n + 1) * sizeof *s->names);
+    for (int i = 0; i < n; i++) s->names[i] = lr_strdup(columns[i].name);
     s->rows = 0;
     *out = s;
     return 0;
@@ -245,6 +248,12 @@ int lr_sqlite_put(lr_sink *s, const lr_value *row, lr_err *e)
     for (int i = 0; i < s->n; i++) {
         const lr_value *v = &row[i];
         int rc;
+        /* SQLite would make a NULL of it */
+        if (v->type == LR_REAL && !isfinite(v->r)) {
+            char text[40];
+            lr_fail(e, LR_FAILED, "column %s: SQLite cannot keep the number %s", s->names[i], lr_format_real(v->r, text));
+            return lr_hint(e, "leave such rows out with where, or convert the column to text in columns");
+        }
         /* The row lives until the step below, so no copy is needed. */
         if (v->type == LR_TEXT || v->type == LR_DECIMAL)
             rc = sqlite3_bind_text64(s->stmt, i + 1, v->s.p, v->s.n, SQLITE_STATIC, SQLITE_UTF8);
@@ -271,6 +280,8 @@ void lr_sqlite_abort(lr_sink *s)
 {
     if (s == NULL) return;
     lr_sqlite_give(s->conn, s->stmt);
+    for (int i = 0; i < s->n; i++) free(s->names[i]);
+    free(s->names);
     free(s->sql);
     free(s);
 }
