@@ -232,7 +232,7 @@ static int rows_rows(lua_State *L)
     }
     lua_setmetatable(L, -2);
     int at = lua_gettop(L);
-    if (lr_rowset_prepare(vm->run, rs, &e) != 0 || lr_rowset_open(vm->run, rs, &box->cursor, &e) != 0) {
+    if (lr_rowset_prepare(vm->run, rs, &e) != 0 || lr_rowset_open(vm->run, rs, &box->driver, &box->cursor, &e) != 0) {
         lr_step(&e, "rows of %s", rs->title);
         return lr_raise(L, &e);
     }

@@ -71,7 +71,9 @@ static int empty(lr_run *run, const lr_target *t, int *is_empty, lr_err *e)
     int any;
     *is_empty = 0;
     if (run->mode == LR_MODE_PLAN && t->source->kind == LR_ROWS_MAP) return 0;
-    if (lr_any_row(run, &t->rows, &any, e) != 0) return -1;
+    const lr_place *place;
+    lr_sql q = lr_sql_new(&run->arena);
+    if (lr_rowset_home(run, t->source, &place, &q, e) != 0 || lr_any_row(run, place, &q, &any, e) != 0) return -1;
     *is_empty = !any;
     return 0;
 }
@@ -87,9 +89,11 @@ static int certainly_inside(const lr_target *t, const char *column, const lr_arg
            strcmp(t->source->time_name, column) == 0;
 }
 
-static int check_inside(lr_run *run, const lr_target *t, const char *column, const lr_sql *inside, const lr_arg *partition, lr_err *e)
+static int check_inside(lr_run *run, lr_target *t, const char *column, const lr_sql *inside, const lr_arg *partition, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
+    /* rows that could lie outside are looked at where they can be compared */
+    if (!certainly_inside(t, column, partition) && t->direct && lr_target_rows(run, t, e) != 0) return -1;
     if (certainly_inside(t, column, partition) || (run->mode == LR_MODE_PLAN && t->source->kind == LR_ROWS_MAP)) return 0;
     lr_sql q = lr_sql_new(&run->arena);
     lr_sqlf(&q, "SELECT * FROM (%Q) AS \"rows\" WHERE (CASE WHEN %Q THEN 1 ELSE 0 END) = 0 LIMIT 1", &t->rows, inside);
@@ -154,10 +158,8 @@ static int target_bounds(lr_run *run, const lr_target *t, const char *column, lr
 
 static int delete_and_insert(lr_run *run, const lr_target *t, const lr_sql *delete, lr_counts *c, lr_err *e)
 {
-    lr_sql insert = lr_sql_new(&run->arena);
-    lr_target_insert(run, t, &insert);
     if (!t->created && lr_write(run, delete, &c->deleted, e) != 0) return -1;
-    if (lr_write(run, &insert, &c->inserted, e) != 0) return explain_constraint(e);
+    if (lr_target_fill(run, t, &c->inserted, e) != 0) return explain_constraint(e);
     c->read = c->inserted;
     return 0;
 }
@@ -168,8 +170,7 @@ static int stage_sql(lr_run *run, lr_target *t, lr_err *e)
     lr_rowset *x = lr_rowset_extract(t->source);
     if (!x->is_sql || run->mode == LR_MODE_PLAN) return 0;
     if (lr_rowset_stage(run, x, e) != 0) return -1;
-    t->rows = lr_sql_new(&run->arena);
-    return lr_rowset_sql(run, t->source, &t->rows, e);
+    return lr_target_rows(run, t, e);
 }
 
 static int time_column(lr_run *run, const lr_args *args, const char **out, lr_err *e)
@@ -205,7 +206,7 @@ static int call_overwrite(lr_run *run, const lr_args *args, lr_result *out, lr_e
         lr_fail(e, LR_FAILED, "the rows do not carry the column \"%s\" that the partition is cut by", column);
         return lr_hint(e, "name it in columns, or pass column = with a column of the rows");
     }
-    if (lr_target_open(run, p, args, key, nkey, column, &t, e) != 0) return -1;
+    if (lr_target_open(run, p, args, key, nkey, column, nkey == 0, &t, e) != 0) return -1;
     if (refuse_cascade(&t, e) != 0) return -1;
     if (lr_field_find(d, &t.rel, column) < 0) {
         lr_fail(e, LR_FAILED, "%s has no column \"%s\" to cut the partition by", t.name, column);
@@ -242,14 +243,14 @@ static int call_load(lr_run *run, const lr_args *args, lr_result *out, lr_err *e
     lr_target t;
     lr_counts c = {0};
     if (lr_arg_names(&run->arena, lr_arg_of(p, args, "key"), &key, &nkey, e) != 0) return -1;
-    if (lr_target_open(run, p, args, key, nkey, NULL, &t, e) != 0) return -1;
+    if (lr_target_open(run, p, args, key, nkey, NULL, 1, &t, e) != 0) return -1;
     if (refuse_cascade(&t, e) != 0 || stage_sql(run, &t, e) != 0) return -1;
     if (!lr_arg_bool(lr_arg_of(p, args, "allow_empty"), 0) && !t.created) {
         lr_sql all = lr_sql_new(&run->arena);
         int any = 0;
         lr_sqlf(&all, "SELECT 1 FROM %T", &t.rel.table);
         if (empty(run, &t, &is_empty, e) != 0) return -1;
-        if (is_empty && lr_any_row(run, &all, &any, e) != 0) return -1;
+        if (is_empty && lr_any_row(run, run->session->warehouse, &all, &any, e) != 0) return -1;
         if (any) {
             lr_fail(e, LR_FAILED, "the extract is empty and %s has rows", t.name);
             return lr_hint(e, "look why the source is empty, or pass allow_empty = true");

@@ -58,6 +58,7 @@ typedef struct plan {
     const char *tolerance;
     lr_sql inside; /* the target's condition */
     int64_t moved;
+    const lr_place *home; /* where the source's side is read */
     lr_result *out;
     lr_buf differences;
 } plan;
@@ -96,7 +97,7 @@ static int check_pairs(plan *p, sum_pair *pairs, int n, lr_err *e)
 /* "SELECT groups, count(*), totals, counts FROM (rows) GROUP BY groups". */
 static lr_sql aggregate(const plan *p, const lr_sql *rows, int source)
 {
-    const lr_dialect *d = p->run->session->warehouse->dialect;
+    const lr_dialect *d = source ? p->home->dialect : p->run->session->warehouse->dialect;
     lr_arena *a = &p->run->arena;
     lr_sql q = lr_sql_new(a);
     lr_sqlf(&q, "SELECT ");
@@ -117,9 +118,8 @@ static lr_sql aggregate(const plan *p, const lr_sql *rows, int source)
     return q;
 }
 
-static int read_side(const plan *p, const lr_sql *q, side **out, int *n, lr_err *e)
+static int read_side(const plan *p, const lr_place *w, const lr_sql *q, side **out, int *n, lr_err *e)
 {
-    const lr_place *w = p->run->session->warehouse;
     lr_arena *a = &p->run->arena;
     lr_cursor *k;
     const lr_value *row;
@@ -382,7 +382,7 @@ static int compare(plan *p, const lr_args *args, const lr_written *w, lr_err *e)
     for (int i = 0; i < nkey; i++)
         if (lr_field_find(run->session->warehouse->dialect, &p->target, key[i]) < 0)
             return lr_fail(e, LR_FAILED, "%s has no column \"%s\"", p->name, key[i]);
-    if (lr_rowset_sql(run, p->rs, &rows, e) != 0) return -1;
+    if (lr_rowset_home(run, p->rs, &p->home, &rows, e) != 0) return -1;
     warehouse_rows(p, NULL, NULL, 0, &stored);
     lr_sql qa = aggregate(p, &rows, 1), qb = aggregate(p, &stored, 0);
     if (run->mode == LR_MODE_PLAN) {
@@ -393,7 +393,8 @@ static int compare(plan *p, const lr_args *args, const lr_written *w, lr_err *e)
         if (lr_write(run, &qa, NULL, e) != 0 || lr_write(run, &qb, NULL, e) != 0) return -1;
         return 0;
     }
-    if (read_side(p, &qa, &a, &na, e) != 0 || read_side(p, &qb, &b, &nb, e) != 0) return -1;
+    const lr_place *house = run->session->warehouse;
+    if (read_side(p, p->home, &qa, &a, &na, e) != 0 || read_side(p, house, &qb, &b, &nb, e) != 0) return -1;
     by_width = p->nby;
     if (na > 1) qsort(a, (size_t)na, sizeof *a, compare_groups);
     if (nb > 1) qsort(b, (size_t)nb, sizeof *b, compare_groups);
@@ -411,7 +412,7 @@ static int compare(plan *p, const lr_args *args, const lr_written *w, lr_err *e)
             if (lr_query_value(run, run->session->warehouse, &count, &run->arena, &after, NULL, e) != 0) return -1;
             p->moved = before.i - after.i;
             qb = aggregate(p, &without, 0);
-            if (p->moved > 0 && read_side(p, &qb, &b, &nb, e) != 0) return -1;
+            if (p->moved > 0 && read_side(p, house, &qb, &b, &nb, e) != 0) return -1;
             if (nb > 1) qsort(b, (size_t)nb, sizeof *b, compare_groups);
         }
     }

@@ -83,22 +83,35 @@ int lr_rowset_sql(lr_run *run, lr_rowset *rs, lr_sql *q, lr_err *e)
     return 0;
 }
 
+int lr_rowset_home(lr_run *run, lr_rowset *rs, const lr_place **place, lr_sql *q, lr_err *e)
+{
+    if (rs->kind == LR_ROWS_EXTRACT && rs->staged == NULL && rs->nshadowed == 0) {
+        *place = rs->place;
+        return lr_extract_sql(run, rs, q, e);
+    }
+    *place = run->session->warehouse;
+    return lr_rowset_sql(run, rs, q, e);
+}
+
 int lr_rowset_count(lr_run *run, lr_rowset *rs, int64_t *out, lr_err *e)
 {
     lr_sql inner = lr_sql_new(&run->arena), q = lr_sql_new(&run->arena);
+    const lr_place *place;
     lr_value n;
-    if (lr_rowset_sql(run, rs, &inner, e) != 0) return -1;
+    if (lr_rowset_home(run, rs, &place, &inner, e) != 0) return -1;
     lr_sqlf(&q, "SELECT count(*) FROM (%Q) AS \"rows\"", &inner);
-    if (lr_query_value(run, run->session->warehouse, &q, &run->arena, &n, NULL, e) != 0) return -1;
+    if (lr_query_value(run, place, &q, &run->arena, &n, NULL, e) != 0) return -1;
     *out = n.i;
     return 0;
 }
 
-int lr_rowset_open(lr_run *run, lr_rowset *rs, lr_cursor **out, lr_err *e)
+int lr_rowset_open(lr_run *run, lr_rowset *rs, const lr_driver **driver, lr_cursor **out, lr_err *e)
 {
     lr_sql q = lr_sql_new(&run->arena);
-    if (lr_rowset_sql(run, rs, &q, e) != 0) return -1;
-    return lr_scan(run, run->session->warehouse, &q, out, e);
+    const lr_place *place;
+    if (lr_rowset_home(run, rs, &place, &q, e) != 0) return -1;
+    *driver = place->driver;
+    return lr_scan(run, place, &q, out, e);
 }
 
 int lr_rowset_map(lr_run *run, lr_rowset *input, const char *where, const lr_field *declared, int n,

@@ -79,6 +79,11 @@ int lr_rowset_prepare(lr_run *run, lr_rowset *rs, lr_err *e);
  * are elsewhere or pass through a function are staged first. */
 int lr_rowset_sql(lr_run *run, lr_rowset *rs, lr_sql *q, lr_err *e);
 
+/* A SELECT of the rows where they are read best: an extract at its own
+ * connection, so that nothing is moved only to be looked at; else at the
+ * warehouse. */
+int lr_rowset_home(lr_run *run, lr_rowset *rs, const lr_place **place, lr_sql *q, lr_err *e);
+
 /* How many rows. */
 int lr_rowset_count(lr_run *run, lr_rowset *rs, int64_t *out, lr_err *e);
 
@@ -89,6 +94,14 @@ int lr_rowset_has(const lr_run *run, const lr_rowset *rs, const char *name);
 /* The extract at the bottom. */
 lr_rowset *lr_rowset_extract(lr_rowset *rs);
 
+/* Can the rows go straight into a table, without a copy in between? */
+int lr_rowset_direct(const lr_run *run, const lr_rowset *rs);
+
+/* Read the rows into a table (quoted): at[i] is the field of its column i, or -1
+ * for the constant. */
+int lr_rowset_pour(lr_run *run, lr_rowset *rs, const char *table, const lr_column *columns, const int *at, int n,
+                   const lr_value *constant, int64_t *rows, lr_err *e);
+
 /* Read the rows into a temporary table. */
 int lr_rowset_stage(lr_run *run, lr_rowset *rs, lr_err *e);
 
@@ -96,8 +109,8 @@ int lr_rowset_stage(lr_run *run, lr_rowset *rs, lr_err *e);
 int lr_rowset_map(lr_run *run, lr_rowset *input, const char *where, const lr_field *declared, int n,
                   lr_map_fn fn, void *arg, lr_rowset **out, lr_err *e);
 
-/* Cursor over the rows, at *place. */
-int lr_rowset_open(lr_run *run, lr_rowset *rs, lr_cursor **out, lr_err *e);
+/* Cursor over the rows, of *driver. */
+int lr_rowset_open(lr_run *run, lr_rowset *rs, const lr_driver **driver, lr_cursor **out, lr_err *e);
 
 /* A string that names a field is that field, else it is SQL of its own. */
 void lr_rowset_expr(const lr_run *run, const lr_rowset *rs, const char *qualifier, const char *text, lr_sql *q);

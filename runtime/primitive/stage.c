@@ -89,3 +89,36 @@ int lr_rowset_stage(lr_run *run, lr_rowset *rs, lr_err *e)
     if (failed == 0) rs->staged = name;
     return failed == 0 ? 0 : -1;
 }
+
+int lr_rowset_direct(const lr_run *run, const lr_rowset *rs)
+{
+    return run->mode != LR_MODE_PLAN && rs->kind == LR_ROWS_EXTRACT && rs->staged == NULL && rs->nshadowed == 0 &&
+           rs->place->conn != run->session->warehouse->conn;
+}
+
+int lr_rowset_pour(lr_run *run, lr_rowset *rs, const char *table, const lr_column *columns, const int *at, int n,
+                   const lr_value *constant, int64_t *rows, lr_err *e)
+{
+    const lr_place *w = run->session->warehouse;
+    lr_sql q = lr_sql_new(&run->arena);
+    lr_value *out = lr_alloc(&run->arena, (size_t)(n + 1) * sizeof *out);
+    lr_cursor *k = NULL;
+    lr_sink *sink = NULL;
+    const lr_value *row;
+    int got = 0;
+    if (lr_run_open(run, e) != 0 || lr_extract_sql(run, rs, &q, e) != 0) return -1;
+    int failed = lr_scan(run, rs->place, &q, &k, e);
+    if (failed == 0) failed = w->driver->sink(w->conn, table, columns, n, &sink, e);
+    while (failed == 0 && (got = rs->place->driver->next(k, &row, e)) == 1) {
+        for (int i = 0; i < n; i++) out[i] = at[i] >= 0 ? row[at[i]] : *constant;
+        failed = w->driver->put(sink, out, e);
+    }
+    if (got < 0) failed = -1;
+    rs->place->driver->finish(k);
+    if (failed == 0) {
+        failed = w->driver->end(sink, rows, e);
+        sink = NULL;
+    }
+    w->driver->abort(sink);
+    return failed;
+}

@@ -237,8 +237,16 @@ static int check_bent(lr_run *run, const lr_target *t, lr_err *e)
     return got == 0 ? 0 : -1;
 }
 
+int lr_target_rows(lr_run *run, lr_target *t, lr_err *e)
+{
+    t->direct = 0;
+    t->rows = lr_sql_new(&run->arena);
+    if (lr_rowset_sql(run, t->source, &t->rows, e) != 0) return -1;
+    return run->mode == LR_MODE_PLAN ? 0 : check_bent(run, t, e);
+}
+
 int lr_target_open(lr_run *run, const lr_primitive *p, const lr_args *args, const char **key, int nkey,
-                   const char *index_column, lr_target *t, lr_err *e)
+                   const char *index_column, int may_be_direct, lr_target *t, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
     char stamp_text[40];
@@ -280,7 +288,6 @@ int lr_target_open(lr_run *run, const lr_primitive *p, const lr_args *args, cons
     if (lr_ledger_lock_target(run, t->name, e) != 0 || lr_rowset_prepare(run, t->source, e) != 0) return -1;
     if (!t->rel.exists && make(run, t, index_column, e) != 0) return -1;
     if (match_columns(run, t, new_columns, e) != 0) return -1;
-    t->rows = lr_sql_new(&run->arena);
-    if (lr_rowset_sql(run, t->source, &t->rows, e) != 0) return -1;
-    return run->mode == LR_MODE_PLAN ? 0 : check_bent(run, t, e);
+    t->direct = may_be_direct && w->dialect->checks_rows && lr_rowset_direct(run, t->source);
+    return t->direct ? 0 : lr_target_rows(run, t, e);
 }

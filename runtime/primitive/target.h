@@ -26,24 +26,30 @@ typedef struct lr_target {
     const char *stamp;     /* or NULL */
     lr_value stamp_value;
     int created;
-    lr_sql rows;           /* the SELECT of the rows */
+    lr_sql rows;           /* the SELECT of the rows at the warehouse, see lr_target_rows */
+    int direct;            /* they are not there, and need not be */
 } lr_target;
 
-/* index_column: where the target is made, the column to put an index on. */
+/* index_column: where the target is made, the column to put an index on.
+ * may_be_direct: the caller only fills the target, it does not look at rows. */
 int lr_target_open(lr_run *run, const lr_primitive *p, const lr_args *args, const char **key, int nkey,
-                   const char *index_column, lr_target *out, lr_err *e);
+                   const char *index_column, int may_be_direct, lr_target *out, lr_err *e);
 
 /* No NULL in the key, and no key twice; unique is the target's constraint. */
 int lr_check_keys(lr_run *run, const lr_target *t, const lr_key *unique, int check_twice, lr_err *e);
 
-/* "INSERT INTO target (columns) SELECT columns FROM (rows)". */
-void lr_target_insert(lr_run *run, const lr_target *t, lr_sql *q);
+/* Insert the rows: straight from their connection where they can be, else by
+ * "INSERT INTO target (columns) SELECT columns FROM (rows)". */
+int lr_target_fill(lr_run *run, const lr_target *t, int64_t *inserted, lr_err *e);
+
+/* The SELECT of the rows at the warehouse; they are brought there if need be. */
+int lr_target_rows(lr_run *run, lr_target *t, lr_err *e);
 
 /* Do the rows come from a watermark that has been saved before? */
 int lr_unwritten_mark(lr_run *run, lr_rowset *rs);
 
 /* Is there a row? */
-int lr_any_row(lr_run *run, const lr_sql *select, int *any, lr_err *e);
+int lr_any_row(lr_run *run, const lr_place *place, const lr_sql *select, int *any, lr_err *e);
 
 /* Count, tell and remember the write. column and partition for reconcile. */
 int lr_target_done(lr_run *run, const lr_target *t, const lr_counts *c, const char *column,

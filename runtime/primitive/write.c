@@ -95,7 +95,7 @@ static int whole_table(const lr_target *t)
     return 1;
 }
 
-void lr_target_insert(lr_run *run, const lr_target *t, lr_sql *q)
+static void insert_select(lr_run *run, const lr_target *t, lr_sql *q)
 {
     const lr_dialect *d = run->session->warehouse->dialect;
     if (whole_table(t) && t->source->place->conn == run->session->warehouse->conn) {
@@ -114,12 +114,42 @@ void lr_target_insert(lr_run *run, const lr_target *t, lr_sql *q)
     lr_sqlf(q, " FROM (%Q) AS \"rows\"", &t->rows);
 }
 
-int lr_any_row(lr_run *run, const lr_sql *select, int *any, lr_err *e)
+/* By the sink, column by column of the target. */
+static int pour(lr_run *run, const lr_target *t, int64_t *inserted, lr_err *e)
+{
+    const lr_dialect *d = run->session->warehouse->dialect;
+    int n = t->n + (t->stamp != NULL);
+    lr_column *columns = lr_alloc(&run->arena, (size_t)(n + 1) * sizeof *columns);
+    int *at = lr_alloc(&run->arena, (size_t)(n + 1) * sizeof *at);
+    lr_sql into = lr_sql_new(&run->arena);
+    lr_sqlf(&into, "%T (", &t->rel.table);
+    for (int i = 0; i < n; i++) {
+        const char *name = i < t->n ? t->columns[i] : t->stamp;
+        columns[i].name = name;
+        columns[i].decl = t->rel.fields[lr_field_find(d, &t->rel, name)].decl;
+        at[i] = -1;
+        for (int f = 0; i < t->n && f < t->source->n; f++)
+            if (strcmp(t->source->fields[f].name, name) == 0) at[i] = f;
+        lr_sqlf(&into, i == 0 ? "%I" : ", %I", name);
+    }
+    lr_sqlf(&into, ")");
+    return lr_rowset_pour(run, t->source, into.text, columns, at, n, &t->stamp_value, inserted, e);
+}
+
+int lr_target_fill(lr_run *run, const lr_target *t, int64_t *inserted, lr_err *e)
+{
+    if (t->direct) return pour(run, t, inserted, e);
+    lr_sql q = lr_sql_new(&run->arena);
+    insert_select(run, t, &q);
+    return lr_write(run, &q, inserted, e);
+}
+
+int lr_any_row(lr_run *run, const lr_place *place, const lr_sql *select, int *any, lr_err *e)
 {
     lr_sql q = lr_sql_new(&run->arena);
     lr_value v;
     lr_sqlf(&q, "SELECT EXISTS (%Q)", select);
-    if (lr_query_value(run, run->session->warehouse, &q, &run->arena, &v, NULL, e) != 0) return -1;
+    if (lr_query_value(run, place, &q, &run->arena, &v, NULL, e) != 0) return -1;
     *any = v.i != 0;
     return 0;
 }

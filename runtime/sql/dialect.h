@@ -91,6 +91,7 @@ struct lr_dialect {
     const char *name;
     int fold_case;   /* names compare without case */
     int has_schemas; /* tables live in schemas */
+    int checks_rows; /* its sink refuses what a column would bend, so rows may go straight in */
     int row_locks;   /* a run locks its job's row; else beginning to write locks all */
 
     void (*placeholder)(int i, char out[16]);

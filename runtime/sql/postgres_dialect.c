@@ -173,6 +173,7 @@ const lr_dialect lr_postgres_dialect = {
     .name = "postgresql",
     .has_schemas = 1,
     .row_locks = 1,
+    .checks_rows = 1,
     .placeholder = placeholder,
     .relation = lr_postgres_relation,
     .resolve = lr_postgres_resolve,
