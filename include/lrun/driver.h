@@ -97,8 +97,8 @@ typedef struct lr_driver {
     /* Rows into a table (its name quoted), in the order of its columns, whose
      * declared types are given. A value that the column would change is
      * refused. end reports how many; abort takes NULL and drops what was not
-     * ended. Other statements may run between two puts. */
-    int (*sink)(lr_conn *c, const char *table, const lr_column *columns, int n, lr_sink **out, lr_err *e);
+     * ended. Unless it streams, other statements may run between two puts. */
+    int (*sink)(lr_conn *c, const char *table, const lr_column *columns, int n, int streams, lr_sink **out, lr_err *e);
     int (*put)(lr_sink *s, const lr_value *row, lr_err *e);
     int (*end)(lr_sink *s, int64_t *rows, lr_err *e);
     void (*abort)(lr_sink *s);

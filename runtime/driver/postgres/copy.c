@@ -3,7 +3,7 @@
  * column would change or cut is refused here, by its column and row. */
 #include "base/calendar.h"
 #include "base/decimal.h"
-#include "driver/postgres/internal.h"
+#include "driver/postgres/copy.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,14 +11,7 @@
 #include <strings.h>
 
 #define FLUSH_BYTES ((size_t)1 << 20)
-
-typedef enum kind { K_OTHER, K_INT2, K_INT4, K_INT8, K_NUMERIC, K_REAL, K_TEXT, K_BYTEA, K_BOOL, K_DATE, K_TIMESTAMP, K_TIMESTAMPTZ } kind;
-
-typedef struct target {
-    char *name;
-    char *decl;
-    kind kind;
-} target;
+#define STREAM_BYTES ((size_t)1 << 16)
 
 struct lr_sink {
     lr_conn *conn;
@@ -26,7 +19,11 @@ struct lr_sink {
     target *columns;
     int n;
     int64_t rows;
-    lr_buf buf;
+    int binary;   /* every column has a binary form of ours */
+    int streams;  /* one COPY for all rows: the connection is ours until the end */
+    int copying;  /* 0 no COPY is open, 1 in text, 2 in binary */
+    lr_buf buf;   /* rows in text */
+    lr_buf bytes; /* rows in binary */
 };
 
 static kind kind_of(const char *decl)
@@ -35,7 +32,7 @@ static kind kind_of(const char *decl)
         const char *start;
         kind kind;
     } known[] = {{"smallint", K_INT2}, {"bigint", K_INT8}, {"integer", K_INT4}, {"numeric", K_NUMERIC}, {"decimal", K_NUMERIC},
-                 {"double precision", K_REAL}, {"real", K_REAL}, {"text", K_TEXT}, {"character", K_TEXT}, {"varchar", K_TEXT},
+                 {"double precision", K_REAL}, {"real", K_REAL4}, {"text", K_TEXT}, {"character", K_TEXT}, {"varchar", K_TEXT},
                  {"bytea", K_BYTEA}, {"boolean", K_BOOL}, {"date", K_DATE}, {"timestamp with time zone", K_TIMESTAMPTZ},
                  {"timestamp", K_TIMESTAMP}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
@@ -46,7 +43,7 @@ static kind kind_of(const char *decl)
     return K_OTHER;
 }
 
-int lr_pg_sink(lr_conn *c, const char *table, const lr_column *columns, int n, lr_sink **out, lr_err *e)
+int lr_pg_sink(lr_conn *c, const char *table, const lr_column *columns, int n, int streams, lr_sink **out, lr_err *e)
 {
     (void)e;
     lr_sink *s = lr_malloc(sizeof *s);
@@ -55,17 +52,25 @@ int lr_pg_sink(lr_conn *c, const char *table, const lr_column *columns, int n, l
     s->n = n;
     s->columns = lr_malloc((size_t)(n + 1) * sizeof *s->columns);
     for (int i = 0; i < n; i++)
-        s->columns[i] = (target){lr_strdup(columns[i].name), lr_strdup(columns[i].decl), kind_of(columns[i].decl)};
-    lr_buf b = {0};
-    lr_buf_printf(&b, "COPY %s FROM STDIN", table);
-    s->copy = b.data;
+        s->columns[i] = (target){lr_strdup(columns[i].name), lr_strdup(columns[i].decl), kind_of(columns[i].decl), -1};
+    s->streams = streams;
+    s->binary = 1;
+    for (int i = 0; i < n; i++) {
+        s->columns[i].scale = lr_pg_scale(columns[i].decl);
+        if (s->columns[i].kind == K_OTHER) s->binary = 0;
+    }
+    s->copy = lr_strdup(table);
     *out = s;
     return 0;
 }
 
+static int close_copy(lr_sink *s, const char *why, lr_err *e);
+
 void lr_pg_abort(lr_sink *s)
 {
     if (s == NULL) return;
+    lr_err ignored = {0};
+    if (!s->conn->lost) close_copy(s, "not all rows could be sent", &ignored);
     for (int i = 0; i < s->n; i++) {
         free(s->columns[i].name);
         free(s->columns[i].decl);
@@ -73,29 +78,63 @@ void lr_pg_abort(lr_sink *s)
     free(s->columns);
     free(s->copy);
     lr_buf_free(&s->buf);
+    lr_buf_free(&s->bytes);
     free(s);
 }
 
-static int flush(lr_sink *s, lr_err *e)
+static int open_copy(lr_sink *s, int binary, lr_err *e)
 {
-    if (s->buf.len == 0) return 0;
-    lr_conn *c = s->conn;
-    PGresult *r = lr_pg_run(c, s->copy, NULL, 0, e);
-    if (r == NULL) return -1;
+    static const char head[] = "PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0";
+    lr_buf sql = {0};
+    lr_buf_printf(&sql, "COPY %s FROM STDIN%s", s->copy, binary ? " (FORMAT binary)" : "");
+    PGresult *r = lr_pg_run(s->conn, sql.data, NULL, 0, e);
+    int failed = r != NULL ? 0 : -1;
     PQclear(r);
-    int failed = PQputCopyData(c->pg, s->buf.data, (int)s->buf.len) == 1 && PQputCopyEnd(c->pg, NULL) == 1
-                     ? lr_pg_wait(c, e) : lr_pg_error(c, NULL, s->copy, e);
+    if (failed == 0) s->copying = binary ? 2 : 1;
+    if (failed == 0 && binary && PQputCopyData(s->conn->pg, head, 19) != 1) failed = lr_pg_error(s->conn, NULL, sql.data, e);
+    lr_buf_free(&sql);
+    return failed;
+}
+
+/* why: NULL ends it well, else the server drops the rows of this COPY. */
+static int close_copy(lr_sink *s, const char *why, lr_err *e)
+{
+    lr_conn *c = s->conn;
+    PGresult *r;
+    if (s->copying == 0) return 0;
+    int ok = why != NULL || s->copying == 1 || PQputCopyData(c->pg, "\377\377", 2) == 1;
+    s->copying = 0;
+    int failed = ok && PQputCopyEnd(c->pg, why) == 1 ? lr_pg_wait(c, e) : lr_pg_error(c, NULL, s->copy, e);
     while (!c->lost && (r = PQgetResult(c->pg)) != NULL) {
         if (failed == 0 && PQresultStatus(r) != PGRES_COMMAND_OK) failed = lr_pg_error(c, r, s->copy, e);
         PQclear(r);
     }
-    lr_buf_clear(&s->buf);
     return failed;
+}
+
+/* Rows keep their order: at most one of the two buffers holds any. */
+static int flush(lr_sink *s, lr_err *e)
+{
+    lr_conn *c = s->conn;
+    int binary = s->bytes.len > 0, failed = 0;
+    lr_buf *rows = binary ? &s->bytes : &s->buf;
+    if (rows->len == 0) return 0;
+    if (s->copying != 0 && s->copying != (binary ? 2 : 1)) failed = close_copy(s, NULL, e);
+    if (failed == 0 && s->copying == 0) failed = open_copy(s, binary, e);
+    if (failed == 0 && PQputCopyData(c->pg, rows->data, (int)rows->len) != 1) failed = lr_pg_error(c, NULL, s->copy, e);
+    lr_buf_clear(rows);
+    if (failed == 0 && c->how.poll != NULL && c->how.poll(c->how.arg)) {
+        failed = c->how.stopped(c->how.arg, e);
+        lr_err after = {0};
+        close_copy(s, "stopped", &after);
+    }
+    return failed == 0 && !s->streams ? close_copy(s, NULL, e) : failed;
 }
 
 int lr_pg_end(lr_sink *s, int64_t *rows, lr_err *e)
 {
     int failed = flush(s, e);
+    if (failed == 0) failed = close_copy(s, NULL, e);
     if (rows != NULL) *rows = s->rows;
     lr_pg_abort(s);
     return failed;
@@ -142,21 +181,6 @@ static int refuse(const lr_sink *s, const lr_value *row, int at, const char *why
     return lr_hint(e, "give the target's column a type that keeps it, leave the row out with where, or convert it in columns");
 }
 
-static int valid_utf8(const char *p, size_t n)
-{
-    for (size_t i = 0; i < n;) {
-        unsigned char c = (unsigned char)p[i];
-        size_t len = c < 0x80 ? 1 : c >= 0xC2 && c < 0xE0 ? 2 : (c & 0xF0) == 0xE0 ? 3 : c >= 0xF0 && c < 0xF5 ? 4 : 0;
-        if (len == 0 || i + len > n) return 0;
-        for (size_t j = 1; j < len; j++)
-            if (((unsigned char)p[i + j] & 0xC0) != 0x80) return 0;
-        unsigned char d = len > 1 ? (unsigned char)p[i + 1] : 0;
-        if ((c == 0xE0 && d < 0xA0) || (c == 0xED && d > 0x9F) || (c == 0xF0 && d < 0x90) || (c == 0xF4 && d > 0x8F)) return 0;
-        i += len;
-    }
-    return 1;
-}
-
 static void put_escaped(lr_buf *b, const char *p, size_t n)
 {
     size_t from = 0;
@@ -175,7 +199,7 @@ static int put_text(lr_sink *s, const lr_value *row, int at, lr_err *e)
 {
     const lr_value *v = &row[at];
     if (memchr(v->s.p, 0, v->s.n) != NULL) return refuse(s, row, at, ", which holds a NUL byte", e);
-    if (!valid_utf8(v->s.p, v->s.n)) return refuse(s, row, at, ", which is no UTF-8", e);
+    if (!lr_pg_valid_utf8(v->s.p, v->s.n)) return refuse(s, row, at, ", which is no UTF-8", e);
     put_escaped(&s->buf, v->s.p, v->s.n);
     return 0;
 }
@@ -198,19 +222,38 @@ static int put_int(lr_sink *s, const lr_value *row, int at, kind k, lr_err *e)
     return 0;
 }
 
+/* Digits after the point that numeric(p, scale) would round away. */
+static int finer(const char *p, size_t n, int scale)
+{
+    const char *point = memchr(p, '.', n);
+    if (point == NULL) return 0;
+    const char *end = p + n;
+    while (end > point && end[-1] == '0') end--;
+    return end - point - 1 > scale;
+}
+
+static int too_fine(const char *text, int scale)
+{
+    return scale >= 0 && strchr(text, 'e') == NULL && finer(text, strlen(text), scale);
+}
+
 static int put_number(lr_sink *s, const lr_value *row, int at, kind k, lr_err *e)
 {
     const lr_value *v = &row[at];
     char text[48];
     if (v->type == LR_INT) {
         int64_t i = v->i;
-        if (k == K_REAL && (i > (INT64_C(1) << 53) || i < -(INT64_C(1) << 53)) && (int64_t)(double)i != i) return refuse(s, row, at, "", e);
+        if (k != K_NUMERIC && (i > (INT64_C(1) << 53) || i < -(INT64_C(1) << 53)) && (int64_t)(double)i != i) return refuse(s, row, at, "", e);
         lr_buf_printf(&s->buf, "%" PRId64, i);
     } else if (v->type == LR_REAL) {
+        if (k == K_REAL4 && !lr_pg_fits_float(v->r)) return refuse(s, row, at, "", e);
+        if (k == K_NUMERIC && too_fine(lr_format_real(v->r, text), s->columns[at].scale)) return refuse(s, row, at, ", which has more digits", e);
         lr_buf_puts(&s->buf, lr_format_real(v->r, text));
     } else if ((v->type == LR_DECIMAL || v->type == LR_TEXT) &&
                (lr_is_decimal(v->s.p, v->s.n) || (v->type == LR_DECIMAL && v->s.n > 0))) {
-        if (k == K_REAL && !lr_decimal_survives_real(v->s.p, v->s.n)) return refuse(s, row, at, "", e);
+        if (k != K_NUMERIC && !lr_decimal_survives_real(v->s.p, v->s.n)) return refuse(s, row, at, "", e);
+        if (k == K_NUMERIC && s->columns[at].scale >= 0 && finer(v->s.p, v->s.n, s->columns[at].scale))
+            return refuse(s, row, at, ", which has more digits", e);
         lr_buf_add(&s->buf, v->s.p, v->s.n);
     } else {
         return refuse(s, row, at, "", e);
@@ -270,6 +313,7 @@ static int put_value(lr_sink *s, const lr_value *row, int at, lr_err *e)
         return put_int(s, row, at, k, e);
     case K_NUMERIC:
     case K_REAL:
+    case K_REAL4:
         return put_number(s, row, at, k, e);
     case K_BOOL:
         if ((v->type != LR_BOOL && v->type != LR_INT) || (v->i != 0 && v->i != 1)) return refuse(s, row, at, "", e);
@@ -300,14 +344,30 @@ static int put_value(lr_sink *s, const lr_value *row, int at, lr_err *e)
     return 0;
 }
 
+/* 1 where the row went in binary, 0 where a value has no binary form of ours. */
+static int put_binary(lr_sink *s, const lr_value *row)
+{
+    size_t from = s->bytes.len;
+    lr_pg_put16(&s->bytes, s->n);
+    for (int i = 0; i < s->n; i++)
+        if (!lr_pg_encode(&s->bytes, &row[i], s->columns[i].kind, s->columns[i].scale)) {
+            s->bytes.len = from;
+            return 0;
+        }
+    return 1;
+}
+
 int lr_pg_put(lr_sink *s, const lr_value *row, lr_err *e)
 {
+    s->rows++;
+    if (s->binary && s->buf.len == 0 && put_binary(s, row)) return s->bytes.len >= (s->streams ? STREAM_BYTES : FLUSH_BYTES) ? flush(s, e) : 0;
+    /* in text, which refuses by name what does not fit */
+    if (s->bytes.len > 0 && flush(s, e) != 0) return -1;
     for (int i = 0; i < s->n; i++) {
         if (i > 0) lr_buf_putc(&s->buf, '\t');
         if (row[i].type == LR_NULL) lr_buf_puts(&s->buf, "\\N");
         else if (put_value(s, row, i, e) != 0) return -1;
     }
     lr_buf_putc(&s->buf, '\n');
-    s->rows++;
-    return s->buf.len >= FLUSH_BYTES ? flush(s, e) : 0;
+    return s->binary || s->buf.len >= FLUSH_BYTES ? flush(s, e) : 0;
 }

@@ -57,7 +57,7 @@ int lr_pg_next(lr_cursor *k, const lr_value **row, lr_err *e);
 const lr_column *lr_pg_columns(lr_cursor *k, int *n);
 void lr_pg_finish(lr_cursor *k);
 int lr_pg_inspect(lr_conn *c, const char *sql, const lr_inspection **out, lr_err *e);
-int lr_pg_sink(lr_conn *c, const char *table, const lr_column *columns, int n, lr_sink **out, lr_err *e);
+int lr_pg_sink(lr_conn *c, const char *table, const lr_column *columns, int n, int streams, lr_sink **out, lr_err *e);
 int lr_pg_put(lr_sink *s, const lr_value *row, lr_err *e);
 int lr_pg_end(lr_sink *s, int64_t *rows, lr_err *e);
 void lr_pg_abort(lr_sink *s);

@@ -218,9 +218,10 @@ struct lr_sink {
     char **names;
 };
 
-int lr_sqlite_sink(lr_conn *c, const char *table, const lr_column *columns, int n, lr_sink **out, lr_err *e)
+int lr_sqlite_sink(lr_conn *c, const char *table, const lr_column *columns, int n, int streams, lr_sink **out, lr_err *e)
 {
     *out = NULL;
+    (void)streams;
     if (lr_sqlite_still_open(c, e) != 0) return -1;
     lr_buf insert = {0};
     sqlite3_stmt *stmt;
