@@ -129,7 +129,11 @@ static int run_map(void *arg, lr_feed *feed, lr_err *e)
     m->feed = feed;
     m->error = e;
     m->failed = 0;
-    if (lr_vm_protected(m->vm, map_loop, m, e) != 0) return -1;
+    if (lr_vm_protected(m->vm, map_loop, m, e) != 0) {
+        /* an error without a line of its own gets that of the write */
+        if (strchr(e->where, ':') == NULL) e->where[0] = 0;
+        return -1;
+    }
     return m->failed ? -1 : 0;
 }
 

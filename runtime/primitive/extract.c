@@ -198,7 +198,8 @@ static void add_field(lr_run *run, lr_rowset *rs, const char *name, const char *
         if (rs->by != NULL && rs->time_name == NULL && lr_name_equal(rs->place->dialect, f->name, rs->by))
             rs->time_name = rs->fields[rs->n].name;
     } else {
-        lr_sqlf(&rs->select, "(%s) AS %I", text, name);
+        rs->user_sql = 1;
+        lr_sqlf(&rs->select, "(%s\n) AS %I", text, name);
         if (rs->by != NULL && rs->time_name == NULL && lr_name_equal(rs->place->dialect, name, rs->by)) {
             rs->time_name = rs->fields[rs->n].name;
             rs->time_made = 1;
@@ -225,6 +226,7 @@ static int read_columns(lr_run *run, lr_rowset *rs, const lr_arg *columns, lr_er
         const char *name = columns->type == LR_ARG_MAP ? columns->names[i] : NULL;
         int at = lr_field_find(rs->place->dialect, &rs->relation, text);
         if (name == NULL && at < 0) return no_such_column(run, rs, text, "columns", e);
+        if (at < 0 && lr_sql_piece(text, 0, "columns", e) != 0) return -1;
         add_field(run, rs, name != NULL ? name : rs->relation.fields[at].name, text);
     }
     if (n == 0) return lr_fail(e, LR_FAILED, "extract: columns is empty");
@@ -275,10 +277,13 @@ static int from_table(lr_run *run, lr_rowset *rs, const lr_args *args, lr_err *e
     if (where->type == LR_ARG_MAP && where_map(run, rs, where, e) != 0) return -1;
     if (lr_params_used(lr_arg_of(p, args, "params"), where->type == LR_ARG_STRING ? where->value.s.p : "", e) != 0) return -1;
     if (where->type == LR_ARG_STRING) {
+        rs->user_sql = 1;
         names n = {.params = lr_arg_of(p, args, "params"), .arena = &run->arena};
+        /* a line of its own, so that a comment at its end ends there */
         lr_sqlf(&rs->from, " AND (");
-        if (lr_sql_user(&rs->from, where->value.s.p, lookup, &n, e) != 0) return -1;
-        lr_sqlf(&rs->from, ")");
+        if (lr_sql_piece(where->value.s.p, 1, "where", e) != 0) return -1;
+        if (lr_sql_user(&rs->from, where->value.s.p, place->schema, lookup, &n, e) != 0) return -1;
+        lr_sqlf(&rs->from, "\n)");
     }
     lr_sql all = lr_sql_new(&run->arena);
     lr_sqlf(&all, "%Q%Q", &rs->select, &rs->from);
@@ -291,7 +296,7 @@ static int from_sql(lr_run *run, lr_rowset *rs, const lr_args *args, lr_err *e)
     if (lr_arg_of(p, args, "columns")->type != LR_ARG_NONE || lr_arg_of(p, args, "where")->type != LR_ARG_NONE)
         return lr_fail(e, LR_FAILED, "extract: with sql, write columns and where into the SQL itself");
     names n = {.params = lr_arg_of(p, args, "params"), .arena = &run->arena};
-    rs->is_sql = 1;
+    rs->is_sql = rs->user_sql = 1;
     rs->time_name = rs->by;
     if (rs->window != NULL) {
         if (rs->window->newest) {
@@ -304,7 +309,7 @@ static int from_sql(lr_run *run, lr_rowset *rs, const lr_args *args, lr_err *e)
     }
     rs->select = lr_sql_new(&run->arena);
     if (lr_params_used(n.params, lr_arg_of(p, args, "sql")->value.s.p, e) != 0) return -1;
-    if (lr_sql_user(&rs->select, lr_arg_of(p, args, "sql")->value.s.p, lookup, &n, e) != 0) return -1;
+    if (lr_sql_user(&rs->select, lr_arg_of(p, args, "sql")->value.s.p, rs->place->schema, lookup, &n, e) != 0) return -1;
     if (rs->window != NULL && !n.used_window) {
         lr_fail(e, LR_FAILED, "extract: the SQL uses neither :start nor :stop, so the window would not hold");
         return lr_hint(e, "add WHERE updated_at >= :start AND updated_at < :stop");

@@ -26,6 +26,7 @@ static int add(lr_run *run, lr_rowset *rs, const char *name, const char *text, l
 {
     if (lr_rowset_has(run, rs, name)) return lr_fail(e, LR_FAILED, "group: the name \"%s\" is used twice", name);
     const lr_rowset *in = rs->input;
+    if (lr_sql_piece(text, 0, name, e) != 0) return -1;
     lr_field *f = &rs->fields[rs->n];
     f->name = lr_dup(&run->arena, name);
     f->decl = "";

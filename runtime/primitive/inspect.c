@@ -74,7 +74,9 @@ int lr_inspect_names(lr_run *run, const lr_place *place, const lr_inspection *se
             lr_fail(e, LR_FAILED, "no such table: %s (at the connection \"%s\"; it is one of \"%s\")", t->table, place->name, t->schema);
             return lr_hint(e, "the SQL of an extract sees its own connection only");
         }
-        (*shadowed)[(*n)++] = rel.table.name;
+        int known = 0;
+        for (int j = 0; j < *n; j++) known |= strcasecmp((*shadowed)[j], rel.table.name) == 0;
+        if (!known) (*shadowed)[(*n)++] = rel.table.name;
     }
     return 0;
 }

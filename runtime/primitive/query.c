@@ -47,7 +47,7 @@ static int prepare(lr_run *run, const lr_args *args, const lr_place *place, lr_s
 {
     *q = lr_sql_new(args->scratch);
     if (lr_params_used(&args->named[1], args->first.value.s.p, e) != 0) return -1;
-    if (lr_sql_user(q, args->first.value.s.p, lookup, (void *)&args->named[1], e) != 0) return -1;
+    if (lr_sql_user(q, args->first.value.s.p, place->schema, lookup, (void *)&args->named[1], e) != 0) return -1;
     if (strlen(args->first.value.s.p) != args->first.value.s.n) return lr_fail(e, LR_FAILED, "the SQL holds a NUL byte");
     if (place->driver->inspect(place->conn, lr_sql_text(q, place->dialect), seen, e) != 0) return -1;
     if ((*seen)->forbidden != NULL) {

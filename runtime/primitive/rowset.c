@@ -32,7 +32,7 @@ lr_rowset *lr_rowset_extract(lr_rowset *rs)
 void lr_rowset_expr(const lr_run *run, const lr_rowset *rs, const char *qualifier, const char *text, lr_sql *q)
 {
     if (!lr_rowset_has(run, rs, text)) {
-        lr_sqlf(q, "(%s)", text);
+        lr_sqlf(q, "(%s\n)", text);
         return;
     }
     lr_sql column = lr_sql_column(q->arena, qualifier, text);

@@ -41,6 +41,7 @@ typedef struct lr_rowset {
     lr_sql select;            /* "SELECT ..." without FROM; for sql = all of it */
     lr_sql from;              /* " FROM t WHERE (...)" */
     int is_sql;
+    int user_sql;             /* the job wrote SQL for it: sql, where, or an expression */
     const char **shadowed;    /* sql =: tables whose names the warehouse has too */
     int nshadowed;
     lr_table *reads;          /* tables that it reads, for "is also written" */

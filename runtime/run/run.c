@@ -48,10 +48,12 @@ static int announce_once(lr_run *run, lr_err *e)
     if (lr_ledger_check(run->session, &exists, e) != 0) return -1;
     if (begin_locked(run, e) != 0) return busy(run, e);
     int failed = exists ? 0 : lr_ledger_create(run, e);
+    if (failed != 0) lr_step(e, "making the ledger (tables lrun_*)");
     if (failed == 0 && !exists) failed = lr_ledger_lock_job(run, e);
     if (failed == 0 && run->backfill_id == 0) {
         failed = lr_ledger_sweep(run, e);
         if (failed == 0) failed = lr_ledger_insert(run, "running", e);
+        if (failed != 0) lr_step(e, "the ledger (tables lrun_*)");
     }
     if (failed == 0) failed = w->driver->commit(w->conn, e);
     if (failed != 0) w->driver->rollback(w->conn);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 lr_sql lr_sql_new(lr_arena *a)
 {
@@ -139,9 +140,53 @@ static const char *skip_quoted(const char *p)
     return p;
 }
 
-int lr_sql_user(lr_sql *q, const char *text, lr_sql_lookup lookup, void *arg, lr_err *e)
+int lr_sql_piece(const char *text, int list, const char *what, lr_err *e)
+{
+    int depth = 0, bare = 1;
+    const char *problem = NULL;
+    for (const char *p = text; *p != 0 && problem == NULL;) {
+        const char *end = skip_quoted(p);
+        if (end != p) {
+            int comment = (p[0] == '-' && p[1] == '-') || p[0] == '/';
+            int closed = p[0] == '-' || (p[0] == '/' ? end - p >= 4 && end[-1] == '/' : end - p >= 2 && end[-1] == *p) || *p == '$';
+            if (!closed) problem = comment ? "a comment is not closed" : "a quote is not closed";
+            if (!comment) bare = 0;
+            p = end;
+            continue;
+        }
+        if (*p == '(') depth++;
+        if (*p == ')' && --depth < 0) problem = "a parenthesis closes that was not opened";
+        if (*p == ';') problem = "it holds a semicolon";
+        if (*p == ',' && depth == 0 && !list) problem = "it holds a comma: it must be one expression";
+        if (!isspace((unsigned char)*p)) bare = 0;
+        p++;
+    }
+    if (problem == NULL && depth > 0) problem = "a parenthesis is not closed";
+    if (problem == NULL && bare) problem = "it is empty";
+    if (problem == NULL) return 0;
+    lr_fail(e, LR_FAILED, "the SQL \"%s\" (%s): %s", text, what, problem);
+    return lr_hint(e, "write one condition or expression");
+}
+
+/* "main" before a dot. */
+static const char *after_main(const char *p)
+{
+    size_t n = strncasecmp(p, "\"main\"", 6) == 0 ? 6 : strncasecmp(p, "main", 4) == 0 ? 4 : 0;
+    if (n == 0) return NULL;
+    const char *dot = p + n + strspn(p + n, " \t\n");
+    return *dot == '.' ? p + n : NULL;
+}
+
+int lr_sql_user(lr_sql *q, const char *text, const char *main_schema, lr_sql_lookup lookup, void *arg, lr_err *e)
 {
     for (const char *p = text; *p != 0;) {
+        int inside_word = p > text && (isalnum((unsigned char)p[-1]) || p[-1] == '_' || p[-1] == '.');
+        const char *rest = main_schema != NULL && !inside_word ? after_main(p) : NULL;
+        if (rest != NULL) {
+            append_identifier(q, main_schema);
+            p = rest;
+            continue;
+        }
         const char *end = skip_quoted(p);
         if (end != p) {
             append(q, p, (size_t)(end - p));

@@ -35,9 +35,15 @@ lr_sql lr_sql_new(lr_arena *a);
 void lr_sqlf(lr_sql *q, const char *fmt, ...);
 
 /* User SQL with :name parameters. lookup returns the value or NULL. Text in
- * quotes and comments, and PostgreSQL's a::b, are left alone. */
+ * quotes and comments, and PostgreSQL's a::b, are left alone. Where the text's
+ * database is seen under another name, main_schema (else NULL), "main." means it. */
 typedef const lr_value *(*lr_sql_lookup)(void *arg, const char *name);
-int lr_sql_user(lr_sql *q, const char *text, lr_sql_lookup lookup, void *arg, lr_err *e);
+int lr_sql_user(lr_sql *q, const char *text, const char *main_schema, lr_sql_lookup lookup, void *arg, lr_err *e);
+
+/* A piece of SQL that stands inside a clause must end where it began: closed
+ * quotes, comments and parentheses, no semicolon; without list, no comma of its
+ * own. what names it in the message. */
+int lr_sql_piece(const char *text, int list, const char *what, lr_err *e);
 
 /* The text for the engine, in the arena of q. */
 const char *lr_sql_text(const lr_sql *q, const lr_dialect *d);

@@ -170,7 +170,8 @@ describe("a source that is locked for too long", function()
     world.says(r, 4, { "source.db" })
     assert.is_nil(r.err:find("lock on [^\n]*warehouse%.db"), r.err)
     assert.equal("0", w:one "SELECT count(*) FROM t")
-    assert.equal("0", w:one "SELECT count(*) FROM lrun_runs WHERE status = 'running'")
+    -- It was found before the ledger was made.
+    assert.equal("0", w:one "SELECT count(*) FROM sqlite_schema WHERE name = 'lrun_runs'")
   end)
 end)
 

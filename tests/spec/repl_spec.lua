@@ -51,7 +51,8 @@ describe("lrun repl on a terminal", function()
     for i, key in ipairs(keys) do
       parts[i] = "sleep 0.7; printf '" .. key:gsub("'", "'\\''") .. "'"
     end
-    local command = process.quote(world.bin) .. " repl"
+    -- exec, or the shell around it gets the Ctrl-C as well.
+    local command = "exec " .. process.quote(world.bin) .. " repl"
     return process.sh(("{ %s; sleep 0.7; } | script -qec %s /dev/null"):format(table.concat(parts, "; "), process.quote(command)),
       { cwd = w.dir, env = { HOME = w.dir, TERM = "xterm" }, timeout = 60 })
   end

@@ -6,7 +6,9 @@ local files = require "files"
 local M = {}
 
 -- What a caller's shell may have set must not reach the tests.
-local CLEAN = { "LRUN_SOURCE", "LRUN_WAREHOUSE", "NO_COLOR", "TZ", "LUA_PATH", "LUA_CPATH", "LUA_INIT" }
+local CLEAN = { "LRUN_SOURCE", "LRUN_WAREHOUSE", "NO_COLOR", "TZ", "LUA_PATH", "LUA_CPATH", "LUA_INIT",
+  "PGHOST", "PGPORT", "PGUSER", "PGPASSWORD", "PGPASSFILE", "PGDATABASE", "PGOPTIONS", "PGSERVICE", "PGSERVICEFILE",
+  "PGTZ", "PGDATESTYLE", "PGCLIENTENCODING", "PGAPPNAME", "PGSSLMODE", "PGTARGETSESSIONATTRS" }
 
 local function quote(s)
   assert(not s:find "\0", "a NUL byte cannot be in an argument")
@@ -29,16 +31,25 @@ end
 
 local DEFAULT_TIMEOUT = 60 -- seconds
 
+-- A folder for what goes in and out of a run; its files are named by number.
+local scratch
+local count = 0
+local function next_scratch()
+  scratch = scratch or files.temp_dir()
+  count = count + 1
+  return scratch .. "/" .. count
+end
+
 -- Run argv and wait. Options: stdin (text), stdout (a path or "closed"),
 -- env, cwd, timeout (seconds; a run past it is an error), limit (words of
 -- `ulimit`, "-f 100"). Returns { status, out, err }; a death by signal n is
 -- the status 128 + n.
 function M.run(argv, o)
   o = o or {}
-  local dir = files.temp_dir()
-  local out, err = dir .. "/out", dir .. "/err"
+  local base = next_scratch()
+  local out, err = base .. ".out", base .. ".err"
   local input = "/dev/null"
-  if o.stdin then input = files.write(dir .. "/in", o.stdin) end
+  if o.stdin then input = files.write(base .. ".in", o.stdin) end
   local stdout = ">" .. quote(o.stdout or out)
   if o.stdout == "closed" then stdout = ">&-" end
   local seconds = o.timeout or DEFAULT_TIMEOUT
@@ -48,7 +59,7 @@ function M.run(argv, o)
     env_words(o.env), seconds, words_of(argv), quote(input), stdout, quote(err)))
   if how == "signal" then code = 128 + code end
   local result = { status = code, out = files.read(out) or "", err = files.read(err) or "" }
-  os.execute("rm -rf " .. quote(dir))
+  for _, kind in ipairs { ".in", ".out", ".err" } do os.remove(base .. kind) end
   if code == 124 then
     error(string.format("still running after %d s: %s\n%s", seconds, words_of(argv), result.err), 2)
   end

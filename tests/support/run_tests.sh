@@ -4,8 +4,11 @@
 #
 # A C test counts as one, however many checks it makes. Specs run in as many
 # processes as there are processors, each file in a process of its own;
-# SPEC=pattern takes only files whose name has it.
+# SPEC=pattern takes only files whose name has it. They get a PostgreSQL server
+# of their own, which is gone at the end; LRUN_TEST_PG_URL takes another one,
+# where the role may make databases.
 set -u
+here=$(dirname "$0")
 : "${LRUN_BIN:=build/lrun}"
 case $LRUN_BIN in /*) ;; *) LRUN_BIN=$PWD/$LRUN_BIN ;; esac
 export LRUN_BIN
@@ -14,11 +17,28 @@ export ASAN_OPTIONS="exitcode=99:allocator_may_return_null=1:${ASAN_OPTIONS:-}"
 export UBSAN_OPTIONS="exitcode=99:print_stacktrace=1:${UBSAN_OPTIONS:-}"
 
 out=$(mktemp -d) || exit 1
-TMPDIR=$out
-export TMPDIR
-trap 'chmod -R u+w "$out"; rm -rf "$out"' EXIT
+cluster=
+specs=
+finish() {
+    trap '' INT TERM HUP
+    [ -z "$specs" ] || kill -TERM "-$specs" 2>/dev/null
+    [ -z "$cluster" ] || sh "$here/cluster.sh" stop "$cluster"
+    chmod -R u+w "$out"
+    rm -rf "$out"
+}
+trap finish EXIT
+trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
+
+if [ -z "${LRUN_TEST_PG_URL:-}" ]; then
+    cluster=$(sh "$here/cluster.sh" start $$) || exit 1
+    LRUN_TEST_PG_DIR=$cluster
+    LRUN_TEST_PG_URL="postgresql://postgres@/postgres?host=$cluster"
+    export LRUN_TEST_PG_DIR LRUN_TEST_PG_URL
+fi
+TMPDIR=$out
+export TMPDIR
 
 passed=0
 failed=0
@@ -47,9 +67,14 @@ read -r p f <"$1/$name.count"
 [ "$f" -eq 0 ] || cat "$1/$name.log"
 printf '%-32s %4d passed, %d failed\n' "$name" "$p" "$f"
 ONE
-for s in tests/spec/*"${SPEC:-}"*_spec.lua; do
-    [ -e "$s" ] && printf '%s\0' "$s"
-done | xargs -0 -r -n 1 -P "$(nproc)" sh "$out/one.sh" "$out"
+# In a group of processes of their own, so that a signal can end all of it; the
+# largest first, so that none is left alone at the end.
+# shellcheck disable=SC2012
+ls -S tests/spec/*"${SPEC:-}"*_spec.lua 2>/dev/null >"$out/specs"
+setsid xargs -r -n 1 -P "$(nproc)" sh "$out/one.sh" "$out" <"$out/specs" &
+specs=$!
+wait "$specs"
+specs=
 for c in "$out"/*.count; do
     [ -e "$c" ] || continue
     read -r p f <"$c"

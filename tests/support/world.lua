@@ -52,6 +52,7 @@ function World:warehouse(sql) return sqlite.exec(self.warehouse_file, sql) end
 function World:rows(query) return sqlite.rows(self.warehouse_file, query) end
 function World:one(query) return sqlite.one(self.warehouse_file, query) end
 function World:source_rows(query) return sqlite.rows(self.source_file, query) end
+function World:table(query) return sqlite.table(self.warehouse_file, query) end
 
 -- Write NAME.lua.
 function World:job(name, text)
@@ -116,7 +117,7 @@ local RUN = { "run_id", "job", "status", "logical_date", "run_start", "rows_read
   "rows_updated", "rows_deleted", "rows_skipped", "error", "params", "started_at", "finished_at",
   "source", "warehouse", "pid", "host", "lrun_version", "job_sha256", "attempt" }
 function World:last_run(job)
-  local rows = sqlite.table(self.warehouse_file, string.format(
+  local rows = self:table(string.format(
     "SELECT %s FROM lrun_runs %s ORDER BY run_id DESC LIMIT 1", table.concat(RUN, ", "),
     job and "WHERE job = '" .. job .. "'" or ""))
   if not rows[1] then return nil end

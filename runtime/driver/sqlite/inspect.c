@@ -13,7 +13,8 @@ typedef struct watch {
 
 static void touch(watch *w, const char *schema, const char *table, int write)
 {
-    if (schema == NULL || table == NULL || table[0] == 0) return;
+    if (table == NULL || table[0] == 0) return;
+    if (schema == NULL) schema = ""; /* found when the statement is prepared */
     for (int i = 0; i < w->n; i++)
         if (w->touches[i].write == write && strcmp(w->touches[i].table, table) == 0 &&
             strcmp(w->touches[i].schema, schema) == 0)
@@ -98,6 +99,26 @@ static int on_authorize(void *arg, int action, const char *a, const char *b, con
     return SQLITE_OK;
 }
 
+/* A table of which no column is used comes without its schema: it is where the
+ * name is found first, as SQLite looks: temp, main, then the others. */
+static int find_schema(lr_conn *c, lr_touch *t, lr_err *e)
+{
+    sqlite3_stmt *list = NULL;
+    int rc = sqlite3_prepare_v2(c->db, "SELECT name FROM pragma_database_list ORDER BY name <> 'temp', seq", -1, &list, NULL);
+    if (rc != SQLITE_OK) return lr_sqlite_error(c, rc, NULL, e);
+    while (t->schema[0] == 0 && sqlite3_step(list) == SQLITE_ROW) {
+        const char *schema = (const char *)sqlite3_column_text(list, 0);
+        sqlite3_stmt *stmt = NULL;
+        char *sql = sqlite3_mprintf("SELECT 1 FROM \"%w\".sqlite_schema WHERE name = %Q COLLATE NOCASE AND type IN ('table', 'view')", schema, t->table);
+        if (sqlite3_prepare_v2(c->db, sql, -1, &stmt, NULL) == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW)
+            t->schema = lr_dup(&c->inspected, schema);
+        sqlite3_finalize(stmt);
+        sqlite3_free(sql);
+    }
+    sqlite3_finalize(list);
+    return 0;
+}
+
 /* The text after white space, comments and semicolons. */
 static const char *skip_blank(const char *p)
 {
@@ -133,8 +154,17 @@ int lr_sqlite_inspect(lr_conn *c, const char *sql, const lr_inspection **out, lr
     found->forbidden = w.forbidden;
     found->parameters = sqlite3_bind_parameter_count(stmt);
     found->several = *skip_blank(tail) != 0;
+    for (int i = 0; i < w.n; i++)
+        if (w.touches[i].schema[0] == 0 && find_schema(c, &w.touches[i], e) != 0) {
+            sqlite3_finalize(stmt);
+            return -1;
+        }
+    /* a name that is nowhere is one of the statement's own (WITH) */
+    int kept = 0;
+    for (int i = 0; i < w.n; i++)
+        if (w.touches[i].schema[0] != 0) w.touches[kept++] = w.touches[i];
     found->touches = w.touches;
-    found->ntouches = w.n;
+    found->ntouches = kept;
     found->ncolumns = sqlite3_column_count(stmt);
     lr_column *columns = lr_alloc(&c->inspected, (size_t)(found->ncolumns + 1) * sizeof *columns);
     for (int i = 0; i < found->ncolumns; i++) {

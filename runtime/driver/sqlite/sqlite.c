@@ -282,10 +282,26 @@ static int sqlite_begin(lr_conn *c, int write, lr_err *e)
     return read_every_schema(c, e);
 }
 
+/* Which row lacks its parent. */
+static void name_foreign_key(lr_conn *c, lr_err *e)
+{
+    sqlite3_stmt *stmt = NULL;
+    if (sqlite3_prepare_v2(c->db, "PRAGMA main.foreign_key_check", -1, &stmt, NULL) == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW) {
+        snprintf(e->message, sizeof e->message, "FOREIGN KEY constraint failed: %s row %s refers to %s, which has no such row",
+                 (const char *)sqlite3_column_text(stmt, 0), (const char *)sqlite3_column_text(stmt, 1),
+                 (const char *)sqlite3_column_text(stmt, 2));
+        lr_hint(e, "load %s first, or leave such rows out with where", (const char *)sqlite3_column_text(stmt, 2));
+    }
+    sqlite3_finalize(stmt);
+}
+
 static int sqlite_commit(lr_conn *c, lr_err *e)
 {
     if (lr_sqlite_still_open(c, e) != 0) return -1;
-    if (simple(c, "COMMIT", e) != 0) return -1;
+    if (simple(c, "COMMIT", e) != 0) {
+        if (e->code == SQLITE_CONSTRAINT_FOREIGNKEY) name_foreign_key(c, e);
+        return -1;
+    }
     c->in_transaction = 0;
     return 0;
 }
@@ -330,6 +346,7 @@ static int sqlite_reach(lr_conn *c, const lr_open *other, const char *schema, lr
     if (failed == 0 && is_wal(c, schema, e) < 0) failed = -1; /* reads the file's head */
     if (failed != 0) {
         if (e->status == LR_FAILED) e->status = LR_UNREACHABLE;
+        if (e->status == LR_BUSY) snprintf(e->message, sizeof e->message, "another process holds the lock on %s", path);
         lr_step(e, "opening %s", other->url);
     }
     free(uri);

@@ -252,7 +252,12 @@ int lr_sqlite_put(lr_sink *s, const lr_value *row, lr_err *e)
         /* SQLite would make a NULL of it */
         if (v->type == LR_REAL && !isfinite(v->r)) {
             char text[40];
-            lr_fail(e, LR_FAILED, "column %s: SQLite cannot keep the number %s", s->names[i], lr_format_real(v->r, text));
+            lr_buf key = {0};
+            if (row[0].type == LR_INT) lr_buf_printf(&key, ", at %s %lld", s->names[0], (long long)row[0].i);
+            else if (row[0].type == LR_TEXT) lr_buf_printf(&key, ", at %s '%.*s'", s->names[0], (int)row[0].s.n, row[0].s.p);
+            lr_fail(e, LR_FAILED, "column %s: SQLite cannot keep the number %s%s", s->names[i], lr_format_real(v->r, text),
+                    key.data != NULL ? key.data : "");
+            lr_buf_free(&key);
             return lr_hint(e, "leave such rows out with where, or convert the column to text in columns");
         }
         /* The row lives until the step below, so no copy is needed. */
