@@ -213,6 +213,7 @@ static int core_run(lua_State *L)
     box->reporter.run = &box->x.run;
     int failed = lr_execution_run(&box->x, &box->config, &e);
     lr_execution *x = &box->x;
+    if (x->committed) lr_vm_of(L)->committed = 1;
     luaL_unref(L, LUA_REGISTRYINDEX, box->reporter.function);
     lua_createtable(L, 0, 12);
     set_int(L, "status", failed ? (e.status == LR_OK ? LR_FAILED : e.status) : LR_OK);

@@ -127,12 +127,13 @@ int lr_host_main(const lr_command_line *cl)
     lr_out_open(cl->json);
     lr_vm *vm = lr_vm_new(0);
     int failed = vm == NULL ? lr_fail(&e, LR_FAILED, "not enough memory") : lr_vm_protected(vm, run_main, &s, &e);
+    int committed = vm != NULL && vm->committed;
     lr_vm_free(vm);
     if (failed != 0) {
         char text[2048];
         lr_err_format(&e, text, sizeof text);
         fprintf(stderr, "lrun: %s\n", text);
-        s.status = e.status;
+        s.status = committed ? LR_UNREPORTED : e.status;
     }
     /* What was committed stays so, whether or not anybody could read of it. */
     if (lr_out_close() && s.status == LR_OK) {

@@ -27,6 +27,7 @@ static void *allocate(void *ud, void *ptr, size_t osize, size_t nsize)
 {
     static int known;
     static long left;
+    static size_t refused;
     lr_vm *vm = ud;
     size_t before = ptr != NULL ? osize : 0;
     if (nsize == 0) {
@@ -39,7 +40,14 @@ static void *allocate(void *ud, void *ptr, size_t osize, size_t nsize)
         left = fail_countdown();
     }
     if (nsize > before) {
-        if (left > 0 && --left == 0) return NULL;
+        /* Lua collects and asks once more for the same size: refused too */
+        int again = refused != 0 && refused == nsize;
+        refused = 0;
+        if (again) return NULL;
+        if (left > 0 && --left == 0) {
+            refused = nsize;
+            return NULL;
+        }
         if (vm->limit != 0 && vm->used + (nsize - before) > vm->limit) {
             lr_where(vm->now, vm->over_at, sizeof vm->over_at);
             if (vm->refused == nsize) {
