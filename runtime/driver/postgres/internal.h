@@ -39,6 +39,7 @@ int lr_pg_error(lr_conn *c, const PGresult *r, const char *sql, lr_err *e);
 
 /* Run one statement to its end, polling for a stop. NULL and e on failure. */
 PGresult *lr_pg_run(lr_conn *c, const char *sql, const lr_value *params, int n, lr_err *e);
+PGresult *lr_pg_run_format(lr_conn *c, const char *sql, const lr_value *params, int n, int binary, lr_err *e);
 
 /* Wait until a result is complete. -1 where the connection broke. */
 int lr_pg_wait(lr_conn *c, lr_err *e);
@@ -49,6 +50,13 @@ const char *lr_pg_type_name(lr_conn *c, Oid oid, int mod, lr_err *e);
 /* One field of a text result. The text is borrowed from the result; *held is
  * for bytes that had to be decoded, freed by the caller. */
 int lr_pg_decode(const PGresult *r, int row, int column, lr_value *out, unsigned char **held);
+
+/* Is the type's binary form read here? */
+int lr_pg_has_binary(Oid type);
+
+/* One field of a binary result. 1 done, 0 it has only a text form (infinity,
+ * years before 1 and after 9999), -1 it is broken. scratch keeps a numeric. */
+int lr_pg_decode_binary(const PGresult *r, int row, int column, lr_value *out, lr_buf *scratch);
 
 int lr_pg_exec(lr_conn *c, const char *sql, const lr_value *params, int n, int64_t *changed, lr_err *e);
 int lr_pg_query(lr_conn *c, const char *sql, const lr_value *params, int n, lr_cursor **out, lr_err *e);

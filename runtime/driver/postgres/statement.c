@@ -50,6 +50,11 @@ static const char *param_text(const lr_value *v, lr_buf *b)
 
 PGresult *lr_pg_run(lr_conn *c, const char *sql, const lr_value *params, int n, lr_err *e)
 {
+    return lr_pg_run_format(c, sql, params, n, 0, e);
+}
+
+PGresult *lr_pg_run_format(lr_conn *c, const char *sql, const lr_value *params, int n, int binary, lr_err *e)
+{
     if (c->lost) {
         lr_fail(e, LR_FAILED, "the connection was lost");
         return NULL;
@@ -65,7 +70,7 @@ PGresult *lr_pg_run(lr_conn *c, const char *sql, const lr_value *params, int n, 
     PGresult *last = NULL;
     if (nul) {
         lr_fail(e, LR_FAILED, "a value holds a NUL byte, which PostgreSQL text cannot");
-    } else if (!PQsendQueryParams(c->pg, sql, n, NULL, values, NULL, NULL, 0)) {
+    } else if (!PQsendQueryParams(c->pg, sql, n, NULL, values, NULL, NULL, binary)) {
         lr_pg_error(c, NULL, sql, e);
     } else {
         PGresult *r;
@@ -185,6 +190,8 @@ struct lr_cursor {
     PGresult *result;
     int at, rows, n;
     char name[32]; /* of a server-side cursor, or "" */
+    int binary;    /* its fetches are binary */
+    lr_buf *scratch; /* one for each column */
     lr_column *columns;
     lr_value *row;
     unsigned char **held;
@@ -212,6 +219,8 @@ void lr_pg_finish(lr_cursor *k)
     for (int i = 0; i < k->n && k->columns != NULL; i++) free((char *)k->columns[i].name);
     free(k->columns);
     free(k->row);
+    for (int i = 0; i < k->n && k->scratch != NULL; i++) lr_buf_free(&k->scratch[i]);
+    free(k->scratch);
     free(k->held);
     free(k);
 }
@@ -226,6 +235,8 @@ static int take_result(lr_cursor *k, PGresult *r, lr_err *e)
     k->columns = lr_malloc((size_t)(n + 1) * sizeof *k->columns);
     k->row = lr_malloc((size_t)(n + 1) * sizeof *k->row);
     k->held = lr_malloc((size_t)(n + 1) * sizeof *k->held);
+    k->scratch = lr_malloc((size_t)(n + 1) * sizeof *k->scratch);
+    memset(k->scratch, 0, (size_t)(n + 1) * sizeof *k->scratch);
     for (k->n = 0; k->n < n; k->n++) {
         k->held[k->n] = NULL;
         k->columns[k->n] = (lr_column){.name = lr_strdup(PQfname(r, k->n))};
@@ -264,10 +275,34 @@ static int fetch(lr_cursor *k, lr_err *e)
 {
     char sql[80];
     snprintf(sql, sizeof sql, "FETCH %d FROM %s", FETCH_ROWS, k->name);
-    PGresult *r = lr_pg_run(k->conn, sql, NULL, 0, e);
+    PGresult *r = lr_pg_run_format(k->conn, sql, NULL, 0, k->binary, e);
     if (r == NULL) return -1;
     PQclear(k->result);
+    k->result = NULL;
     return take_result(k, r, e);
+}
+
+static int choose_format(lr_cursor *k, lr_err *e)
+{
+    PGresult *r = PQdescribePortal(k->conn->pg, k->name);
+    int failed = PQresultStatus(r) == PGRES_COMMAND_OK ? 0 : lr_pg_error(k->conn, r, NULL, e);
+    k->binary = failed == 0;
+    for (int i = 0; k->binary && i < PQnfields(r); i++) k->binary = lr_pg_has_binary(PQftype(r, i));
+    PQclear(r);
+    return failed;
+}
+
+/* The rows of this fetch once more, as text, for a value that needs it. */
+static int fetch_as_text(lr_cursor *k, lr_err *e)
+{
+    char sql[80];
+    int at = k->at, rows = k->rows;
+    snprintf(sql, sizeof sql, "MOVE BACKWARD %d FROM %s", rows + (rows < FETCH_ROWS), k->name);
+    if (lr_pg_exec(k->conn, sql, NULL, 0, NULL, e) != 0) return -1;
+    k->binary = 0;
+    if (fetch(k, e) != 0) return -1;
+    k->at = at;
+    return 0;
 }
 
 /* Rows that may be many: a server-side cursor, so that neither memory grows
@@ -279,10 +314,11 @@ int lr_pg_scan(lr_conn *c, const char *sql, const lr_value *params, int n, lr_cu
     lr_cursor *k = new_cursor(c);
     lr_buf declare = {0};
     snprintf(k->name, sizeof k->name, "lrun_cursor_%u", ++c->cursors);
-    lr_buf_printf(&declare, "DECLARE %s NO SCROLL CURSOR FOR %s", k->name, sql);
+    lr_buf_printf(&declare, "DECLARE %s SCROLL CURSOR FOR %s", k->name, sql);
     int failed = lr_pg_exec(c, declare.data, params, n, NULL, e);
     lr_buf_free(&declare);
     if (failed != 0) k->name[0] = 0;
+    if (failed == 0) failed = choose_format(k, e);
     if (failed == 0) failed = fetch(k, e);
     if (failed != 0) {
         lr_pg_finish(k);
@@ -306,7 +342,12 @@ int lr_pg_next(lr_cursor *k, const lr_value **row, lr_err *e)
         if (fetch(k, e) != 0) return -1;
         if (k->rows == 0) return 0;
     }
-    for (int i = 0; i < k->n; i++)
+    for (int i = 0; k->binary && i < k->n; i++) {
+        int got = lr_pg_decode_binary(k->result, k->at, i, &k->row[i], &k->scratch[i]);
+        if (got < 0) return lr_fail(e, LR_FAILED, "a value of the column %s cannot be read", k->columns[i].name);
+        if (got == 0 && fetch_as_text(k, e) != 0) return -1;
+    }
+    for (int i = 0; !k->binary && i < k->n; i++)
         if (lr_pg_decode(k->result, k->at, i, &k->row[i], &k->held[i]) != 0)
             return lr_fail(e, LR_FAILED, "not enough memory for a value");
     k->at++;
