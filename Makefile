@@ -45,7 +45,7 @@ FUZZERS := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(sort $(wildcard tests/fuzz/
 # Debian's packages, by what they are for.
 DEPS_BUILD := gcc libc6-dev liblua5.4-dev lua-cjson-dev libsqlite3-dev libmd-dev \
               sqlite3 tzdata $(if $(EDIT_SRC),libedit-dev) $(if $(PG_SRC),libpq-dev)
-DEPS_TEST  := lua5.4 lua-busted lua-cjson procps mount
+DEPS_TEST  := lua5.4 lua-busted lua-cjson procps mount postgresql
 DEPS_LINT  := lua5.4 cppcheck lua-check
 DEPS_FUZZ  := clang libclang-rt-14-dev
 FUZZ_SECONDS ?= 60

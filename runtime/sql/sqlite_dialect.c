@@ -1,4 +1,5 @@
 /* The SQL of SQLite: windows on text, exact totals, tables. */
+#include "driver/sqlite/sqlite.h"
 #include "sql/sqlite.h"
 #include <stdio.h>
 #include <string.h>
@@ -244,6 +245,7 @@ static int bends(lr_sql *q, const lr_sql *expr, const char *from_decl, const cha
 const lr_dialect lr_sqlite_dialect = {
     .name = "sqlite",
     .fold_case = 1,
+    .checks_rows = 1,
     .placeholder = placeholder,
     .relation = lr_sqlite_relation,
     .resolve = lr_sqlite_resolve,

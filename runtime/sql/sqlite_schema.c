@@ -1,6 +1,5 @@
 /* Reading the schema of a SQLite database, and the types of new columns. */
 #include "sql/sqlite.h"
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -199,20 +198,6 @@ int lr_sqlite_resolve(const lr_driver *d, lr_conn *c, lr_arena *a, const char *s
     out->name = lr_dup(a, b.data != NULL ? b.data : "");
     lr_buf_free(&b);
     return 0;
-}
-
-/* The affinity rules of SQLite, section 3.1 of its datatype page. */
-const char *lr_sqlite_affinity(const char *decl)
-{
-    char up[128];
-    size_t n = 0;
-    for (; decl != NULL && decl[n] != 0 && n < sizeof up - 1; n++) up[n] = (char)toupper((unsigned char)decl[n]);
-    up[n] = 0;
-    if (strstr(up, "INT") != NULL) return "INTEGER";
-    if (strstr(up, "CHAR") != NULL || strstr(up, "CLOB") != NULL || strstr(up, "TEXT") != NULL) return "TEXT";
-    if (up[0] == 0 || strstr(up, "BLOB") != NULL) return "BLOB";
-    if (strstr(up, "REAL") != NULL || strstr(up, "FLOA") != NULL || strstr(up, "DOUB") != NULL) return "REAL";
-    return "NUMERIC";
 }
 
 static int is_decimal(const char *decl)

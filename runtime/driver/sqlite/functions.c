@@ -164,74 +164,26 @@ static void fn_misplaced(sqlite3_context *ctx, int n, sqlite3_value **v)
     sqlite3_result_int(ctx, wrong);
 }
 
-/* A number written as lrun writes it: nothing is lost by reading it as one. */
-static int canonical_number(const char *p, size_t n)
-{
-    size_t i = 0;
-    if (i < n && p[i] == '-') i++;
-    size_t digits = i;
-    while (i < n && p[i] >= '0' && p[i] <= '9') i++;
-    if (i == digits || (p[digits] == '0' && i - digits > 1)) return 0;
-    if (i == n) return !(p[0] == '-' && p[1] == '0');
-    if (p[i++] != '.') return 0;
-    digits = i;
-    while (i < n && p[i] >= '0' && p[i] <= '9') i++;
-    return i == n && i > digits;
-}
-
-static int text_keeps(sqlite3_value *v, int to_real)
-{
-    const char *p = (const char *)sqlite3_value_text(v);
-    size_t n = (size_t)sqlite3_value_bytes(v);
-    if (p == NULL) return 1;
-    /* Text that is no number stays text in such a column. */
-    if (!lr_is_decimal(p, n)) return sqlite3_value_numeric_type(v) == SQLITE_TEXT;
-    if (!canonical_number(p, n)) return 0;
-    if (memchr(p, '.', n) == NULL && !to_real) {
-        char *end;
-        lr_buf b = {0};
-        lr_buf_add(&b, p, n);
-        long long whole = strtoll(b.data, &end, 10);
-        lr_buf back = {0};
-        lr_buf_printf(&back, "%lld", whole);
-        int same = strcmp(back.data, b.data) == 0;
-        lr_buf_free(&back);
-        lr_buf_free(&b);
-        return same;
-    }
-    return lr_decimal_survives_real(p, n);
-}
-
 static void fn_keeps(sqlite3_context *ctx, int n, sqlite3_value **v)
 {
     (void)n;
-    const char *affinity = (const char *)sqlite3_value_text(v[1]);
-    int keeps = 1;
+    const char *p;
+    lr_value value;
     switch (sqlite3_value_type(v[0])) {
     case SQLITE_INTEGER:
-        if (affinity[0] == 'R') {
-            int64_t i = sqlite3_value_int64(v[0]);
-            double d = (double)i;
-            keeps = d < 9.2e18 && d > -9.2e18 && (int64_t)d == i;
-        }
+        value = lr_int(sqlite3_value_int64(v[0]));
         break;
     case SQLITE_FLOAT:
-        if (affinity[0] == 'T') {
-            /* SQLite writes 15 digits into a text column. */
-            double d = sqlite3_value_double(v[0]);
-            char *text = sqlite3_mprintf("%!.15g", d);
-            keeps = text != NULL && strtod(text, NULL) == d;
-            sqlite3_free(text);
-        }
+        value = lr_real(sqlite3_value_double(v[0]));
         break;
     case SQLITE_TEXT:
-        if (affinity[0] == 'I' || affinity[0] == 'N') keeps = text_keeps(v[0], 0);
-        else if (affinity[0] == 'R') keeps = text_keeps(v[0], 1);
+        p = (const char *)sqlite3_value_text(v[0]);
+        value = lr_textn(p != NULL ? p : "", (size_t)sqlite3_value_bytes(v[0]));
         break;
     default:
-        break;
+        value = lr_null();
     }
-    sqlite3_result_int(ctx, keeps);
+    sqlite3_result_int(ctx, lr_sqlite_keeps(&value, ((const char *)sqlite3_value_text(v[1]))[0]));
 }
 
 int lr_sqlite_register_functions(sqlite3 *db)

@@ -45,6 +45,9 @@ int lr_sqlite_bind(lr_conn *c, sqlite3_stmt *stmt, const lr_value *params, int n
 /* The transaction may have been ended by the engine (disk full, OR ROLLBACK). */
 int lr_sqlite_still_open(lr_conn *c, lr_err *e);
 
+/* Does a column of the affinity (its first letter) keep the value exactly? */
+int lr_sqlite_keeps(const lr_value *v, char affinity);
+
 int lr_sqlite_register_functions(sqlite3 *db);
 int lr_sqlite_register_sums(sqlite3 *db);
 

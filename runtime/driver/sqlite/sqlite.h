@@ -6,4 +6,7 @@
 
 extern const lr_driver lr_sqlite_driver;
 
+/* "INTEGER", "TEXT", "BLOB", "REAL" or "NUMERIC", by the declared type. */
+const char *lr_sqlite_affinity(const char *decl);
+
 #endif

@@ -2,7 +2,9 @@
 #include "base/calendar.h"
 #include "base/decimal.h"
 #include "driver/sqlite/internal.h"
+#include "driver/sqlite/sqlite.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -215,7 +217,8 @@ struct lr_sink {
     char *sql;
     int n;
     int64_t rows;
-    char **names;
+    char **names, **decls;
+    char *affinities; /* first letters */
 };
 
 int lr_sqlite_sink(lr_conn *c, const char *table, const lr_column *columns, int n, int streams, lr_sink **out, lr_err *e)
@@ -238,10 +241,37 @@ int lr_sqlite_sink(lr_conn *c, const char *table, const lr_column *columns, int 
     s->sql = insert.data;
     s->n = n;
     s->names = lr_malloc((size_t)(n + 1) * sizeof *s->names);
-    for (int i = 0; i < n; i++) s->names[i] = lr_strdup(columns[i].name);
+    s->decls = lr_malloc((size_t)(n + 1) * sizeof *s->decls);
+    s->affinities = lr_malloc((size_t)n + 1);
+    for (int i = 0; i < n; i++) {
+        s->names[i] = lr_strdup(columns[i].name);
+        s->decls[i] = lr_strdup(columns[i].decl != NULL ? columns[i].decl : "");
+        s->affinities[i] = lr_sqlite_affinity(s->decls[i])[0];
+    }
     s->rows = 0;
     *out = s;
     return 0;
+}
+
+static void value_text(const lr_value *v, char *out, size_t size)
+{
+    char text[40];
+    if (v->type == LR_INT || v->type == LR_BOOL) snprintf(out, size, "%lld", (long long)v->i);
+    else if (v->type == LR_REAL) snprintf(out, size, "%s", lr_format_real(v->r, text));
+    else if (v->type == LR_TEXT || v->type == LR_DECIMAL) snprintf(out, size, "'%.*s'", (int)(v->s.n < 60 ? v->s.n : 60), v->s.p);
+    else snprintf(out, size, "%s", v->type == LR_NULL ? "NULL" : "a blob");
+}
+
+/* A value that the column would change; SQLite makes NULL of NaN. */
+static int refuse(const lr_sink *s, const lr_value *row, int i, lr_err *e)
+{
+    static const char *const classes[] = {"null", "integer", "real", "text", "blob", "boolean", "numeric", "date", "timestamp", "timestamptz"};
+    char value[80], key[80];
+    value_text(&row[i], value, sizeof value);
+    value_text(&row[0], key, sizeof key);
+    lr_fail(e, LR_FAILED, "column %s%s%s%s cannot keep the %s value %s exactly, at %s %s", s->names[i], s->decls[i][0] != 0 ? " (" : "",
+            s->decls[i], s->decls[i][0] != 0 ? ")" : "", classes[row[i].type], value, s->names[0], key);
+    return lr_hint(e, "give the target's column a type that keeps it, such as TEXT, or leave the row out with where");
 }
 
 int lr_sqlite_put(lr_sink *s, const lr_value *row, lr_err *e)
@@ -249,17 +279,7 @@ int lr_sqlite_put(lr_sink *s, const lr_value *row, lr_err *e)
     for (int i = 0; i < s->n; i++) {
         const lr_value *v = &row[i];
         int rc;
-        /* SQLite would make a NULL of it */
-        if (v->type == LR_REAL && !isfinite(v->r)) {
-            char text[40];
-            lr_buf key = {0};
-            if (row[0].type == LR_INT) lr_buf_printf(&key, ", at %s %lld", s->names[0], (long long)row[0].i);
-            else if (row[0].type == LR_TEXT) lr_buf_printf(&key, ", at %s '%.*s'", s->names[0], (int)row[0].s.n, row[0].s.p);
-            lr_fail(e, LR_FAILED, "column %s: SQLite cannot keep the number %s%s", s->names[i], lr_format_real(v->r, text),
-                    key.data != NULL ? key.data : "");
-            lr_buf_free(&key);
-            return lr_hint(e, "leave such rows out with where, or convert the column to text in columns");
-        }
+        if ((v->type == LR_REAL && !isfinite(v->r)) || !lr_sqlite_keeps(v, s->affinities[i])) return refuse(s, row, i, e);
         /* The row lives until the step below, so no copy is needed. */
         if (v->type == LR_TEXT || v->type == LR_DECIMAL)
             rc = sqlite3_bind_text64(s->stmt, i + 1, v->s.p, v->s.n, SQLITE_STATIC, SQLITE_UTF8);
@@ -286,7 +306,12 @@ void lr_sqlite_abort(lr_sink *s)
 {
     if (s == NULL) return;
     lr_sqlite_give(s->conn, s->stmt);
-    for (int i = 0; i < s->n; i++) free(s->names[i]);
+    for (int i = 0; i < s->n; i++) {
+        free(s->names[i]);
+        free(s->decls[i]);
+    }
+    free(s->decls);
+    free(s->affinities);
     free(s->names);
     free(s->sql);
     free(s);
