@@ -31,7 +31,7 @@ int lr_driver_for(const char *url, const lr_driver **out, lr_err *e)
     lr_arena a = {0};
     lr_fail(e, LR_USAGE, "\"%s\" is no connection that lrun knows", lr_url_shown(&a, url));
     lr_arena_free(&a);
-    return lr_hint(e, "write sqlite:path/to/file.db");
+    return lr_hint(e, "write sqlite:path/to/file.db or postgresql://user@host/database");
 }
 
 const char *lr_url_shown(lr_arena *a, const char *url)

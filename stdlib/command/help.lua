@@ -15,6 +15,9 @@ connections.lua, beside the job and upwards. It returns a table, and its relativ
     warehouse = { url = "sqlite:warehouse.db", must_exist = true },
   }
 
+A URL is sqlite:path.db, postgresql://user@host/database, or libpq's key=value form; everything that libpq
+reads (service file, pgpass, PG* variables) works.
+
 must_exist refuses a warehouse that lrun has not written before, so that a wrong path is no empty start.
 A source is opened read-only. sqlite::memory: is an empty database that is gone at the end.]]
 

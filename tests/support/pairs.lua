@@ -210,7 +210,7 @@ function M.each(what, body)
   local only = os.getenv "LRUN_TEST_PAIR"
   for _, pair in ipairs(M.all) do
     if not only or only == pair.name then
-      _G.describe(what .. ", " .. pair.name .. ",", function() body(pair) end)
+      require "busted".describe(what .. ", " .. pair.name .. ",", function() body(pair) end)
     end
   end
 end
