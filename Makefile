@@ -40,6 +40,7 @@ MODULES  := $(if $(PG_SRC),$(OUT)/lrun_pg.so) $(if $(EDIT_SRC),$(OUT)/lrun_edit.
 SHOP     := examples/source.db examples/warehouse.db
 
 C_TESTS := $(patsubst tests/c/%.c,$(OUT)/tests/%,$(sort $(wildcard tests/c/test_*.c)))
+BENCH   := $(patsubst tests/bench/%.c,$(OUT)/bench/%,$(sort $(wildcard tests/bench/*.c)))
 FUZZERS := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 
 # Debian's packages, by what they are for.
@@ -47,6 +48,7 @@ DEPS_BUILD := gcc libc6-dev liblua5.4-dev lua-cjson-dev libsqlite3-dev libmd-dev
               sqlite3 tzdata $(if $(EDIT_SRC),libedit-dev) $(if $(PG_SRC),libpq-dev)
 DEPS_TEST  := lua5.4 lua-busted lua-cjson procps mount postgresql
 DEPS_LINT  := lua5.4 cppcheck lua-check
+DEPS_BENCH := lua5.4
 DEPS_FUZZ  := clang libclang-rt-14-dev
 FUZZ_SECONDS ?= 60
 
@@ -54,7 +56,7 @@ JOBS := $(shell nproc 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all binary deps deps-build deps-test deps-lint deps-fuzz demo test test-run \
+.PHONY: all binary deps deps-build deps-test deps-lint deps-fuzz deps-bench demo test test-run \
         check-sanitize fuzz fuzz-run bench lint shop install clean FORCE
 
 all: binary $(SHOP)
@@ -155,10 +157,12 @@ $(OUT)/fuzz/%: tests/fuzz/%.c $(BASE_OBJ) Makefile
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -o $@ $< $(BASE_OBJ) -l:libmd.a -lm -ldl
 
-bench: deps-build
-	@$(MAKE) --no-print-directory -s -j$(JOBS) binary
-	@if [ -x tests/bench/run ]; then LRUN_BIN=$(OUT)/lrun tests/bench/run; \
-	 else echo 'no benchmarks in tests/bench'; fi
+bench: deps-build deps-bench
+	@$(MAKE) --no-print-directory -s -j$(JOBS) binary $(BENCH)
+	@LRUN_BIN=$(OUT)/lrun BENCH_BIN=$(OUT)/bench lua5.4 tests/bench/run.lua
+$(OUT)/bench/%: tests/bench/%.c tests/bench/bench.h Makefile
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -o $@ $< $(LUA_LIBS) -lsqlite3 -lm
 
 lint: deps-build deps-lint
 	@sh tests/support/lint.sh
@@ -170,6 +174,8 @@ deps-build:
 	@sh tests/support/deps.sh 'to build' $(DEPS_BUILD)
 deps-test:
 	@sh tests/support/deps.sh 'to test' $(DEPS_TEST)
+deps-bench:
+	@sh tests/support/deps.sh 'to measure' $(DEPS_BENCH)
 deps-lint:
 	@sh tests/support/deps.sh 'to lint' $(DEPS_LINT)
 deps-fuzz:

@@ -83,10 +83,11 @@ typedef struct lr_driver {
     /* Statements with a result. next: 1 a row, 0 the end, -1 an error. */
     int (*query)(lr_conn *c, const char *sql, const lr_value *params, int n,
                  lr_cursor **out, lr_err *e);
-    /* As query, for rows that may be many: memory does not grow with them, and
-     * other statements may run while it is open. */
-    int (*scan)(lr_conn *c, const char *sql, const lr_value *params, int n,
+    /* As query, for rows that may be many: memory does not grow with them.
+     * Unless it streams, other statements may run while it is open. */
+    int (*scan)(lr_conn *c, const char *sql, const lr_value *params, int n, int streams,
                 lr_cursor **out, lr_err *e);
+    int streams_literals; /* a scan that streams takes values in the text only */
     int (*next)(lr_cursor *k, const lr_value **row, lr_err *e);
     const lr_column *(*columns)(lr_cursor *k, int *n);
     void (*finish)(lr_cursor *k);

@@ -196,6 +196,7 @@ static int run_line(lua_State *L, lua_CFunction fn)
         failed = savepoint(run, "RELEASE lrun_line", &e);
     }
     box->x.vm->first_call = 0;
+    box->x.vm->depth = 0;
     if (failed != 0) {
         lua_pushnil(L);
         lr_push_error(L, &e);

@@ -205,6 +205,7 @@ static int l_primitive(lua_State *L)
         lr_hint(&e, "for example: %s", p->example);
         return lr_raise(L, &e);
     }
+    int depth = vm->depth++;
     lr_arena *scratch = lr_push_arena(L);
     cursorbox *box = push_cursorbox(L);
     lr_args args = {0};
@@ -225,6 +226,7 @@ static int l_primitive(lua_State *L)
     if (failed != 0) return lr_raise(L, &e);
     if (result.unknown) {
         push_unknown(L);
+        vm->depth = depth;
         return 1;
     }
     switch (result.kind) {
@@ -243,8 +245,10 @@ static int l_primitive(lua_State *L)
     case LR_RESULT_CURSOR:
         break;
     case LR_RESULT_NONE:
+        vm->depth = depth;
         return 0;
     }
+    vm->depth = depth;
     return 1;
 }
 

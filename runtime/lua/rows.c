@@ -104,11 +104,13 @@ static int map_loop(lua_State *L)
         exact[i] = (char)lr_is_numeric(rs->fields[i].decl);
     }
     top++;
+    int depth = m->vm->depth;
     while ((got = m->feed->next(m->feed, &row, m->error)) == 1) {
         lua_pushvalue(L, 2);
         push_row(L, in, exact, row);
         lua_call(L, 1, 1);
         m->vm->now = L; /* the function may have used a coroutine */
+        if (m->vm->depth != depth) return luaL_error(L, "not enough memory");
         if (m->filters) {
             if (lua_toboolean(L, -1) && m->feed->put(m->feed, row, m->error) != 0) break;
         } else if (lua_istable(L, -1)) {

@@ -184,6 +184,8 @@ static void take_error(lr_vm *vm, lua_State *L, int status, lr_err *e)
         *e = vm->raised;
     } else if (lua_type(L, -1) == LUA_TSTRING) {
         from_text(vm, lua_tostring(L, -1), e);
+    } else if (lua_type(L, -1) == LUA_TNUMBER) {
+        from_text(vm, lua_tostring(L, -1), e);
     } else {
         lr_fail(e, LR_FAILED, "the job raised an error that is a %s", luaL_typename(L, -1));
         if (vm->job != NULL && vm->job->path != NULL) snprintf(e->where, sizeof e->where, "%s", vm->job->path);

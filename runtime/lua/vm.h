@@ -20,6 +20,7 @@ typedef struct lr_vm {
     lua_State *now;     /* the thread that called the binding that runs */
     lr_run *run;        /* NULL in the host's own state */
     const lr_job *job;
+    int depth;          /* primitives that are being called; one that lack of memory cut off stays */
     int committed;      /* the host's: a run has been committed, whatever follows */
     int first_call;     /* a primitive has run: job { } would come too late */
     lr_err raised;      /* the error that a binding raised last */

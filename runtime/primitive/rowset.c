@@ -111,7 +111,7 @@ int lr_rowset_open(lr_run *run, lr_rowset *rs, const lr_driver **driver, lr_curs
     const lr_place *place;
     if (lr_rowset_home(run, rs, &place, &q, e) != 0) return -1;
     *driver = place->driver;
-    return lr_scan(run, place, &q, out, e);
+    return lr_scan(run, place, &q, 0, out, e);
 }
 
 int lr_rowset_map(lr_run *run, lr_rowset *input, const char *where, const lr_field *declared, int n,

@@ -75,8 +75,9 @@ int lr_rowset_stage(lr_run *run, lr_rowset *rs, lr_err *e)
     if (make_table(run, rs, &quoted, &columns, &name, e) != 0) return -1;
     if (lr_shadow(run, rs, 1, e) != 0) return -1;
     lr_feed feed = {rs, feed_next, feed_put, place->driver, w->driver, NULL, NULL};
-    failed = lr_scan(run, place, &rows, &feed.cursor, e);
-    if (failed == 0) failed = w->driver->sink(w->conn, quoted, columns, rs->n, rs->map == NULL && place->conn != w->conn, &feed.sink, e);
+    int apart = rs->map == NULL && place->conn != w->conn;
+    failed = lr_scan(run, place, &rows, apart, &feed.cursor, e);
+    if (failed == 0) failed = w->driver->sink(w->conn, quoted, columns, rs->n, apart, &feed.sink, e);
     if (failed == 0) failed = pump(&feed, e);
     place->driver->finish(feed.cursor);
     if (failed == 0) {
@@ -107,7 +108,7 @@ int lr_rowset_pour(lr_run *run, lr_rowset *rs, const char *table, const lr_colum
     const lr_value *row;
     int got = 0;
     if (lr_run_open(run, e) != 0 || lr_extract_sql(run, rs, &q, e) != 0) return -1;
-    int failed = lr_scan(run, rs->place, &q, &k, e);
+    int failed = lr_scan(run, rs->place, &q, 1, &k, e);
     if (failed == 0) failed = w->driver->sink(w->conn, table, columns, n, 1, &sink, e);
     while (failed == 0 && (got = rs->place->driver->next(k, &row, e)) == 1) {
         for (int i = 0; i < n; i++) out[i] = at[i] >= 0 ? row[at[i]] : *constant;

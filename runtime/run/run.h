@@ -100,8 +100,8 @@ void lr_run_forget(lr_run *run);
 int lr_exec(lr_run *run, const lr_place *p, const lr_sql *q, int64_t *changed, lr_err *e);
 int lr_write(lr_run *run, const lr_sql *q, int64_t *changed, lr_err *e);
 int lr_query(lr_run *run, const lr_place *p, const lr_sql *q, lr_cursor **out, lr_err *e);
-/* For rows that may be many. */
-int lr_scan(lr_run *run, const lr_place *p, const lr_sql *q, lr_cursor **out, lr_err *e);
+/* For rows that may be many. streams: nothing else runs at the place meanwhile. */
+int lr_scan(lr_run *run, const lr_place *p, const lr_sql *q, int streams, lr_cursor **out, lr_err *e);
 
 /* The first value of the first row, copied into a; NULL where there is no row.
  * *found (may be NULL) tells the two apart. */

@@ -75,11 +75,15 @@ int lr_query(lr_run *run, const lr_place *p, const lr_sql *q, lr_cursor **out, l
     return failed;
 }
 
-int lr_scan(lr_run *run, const lr_place *p, const lr_sql *q, lr_cursor **out, lr_err *e)
+int lr_scan(lr_run *run, const lr_place *p, const lr_sql *q, int streams, lr_cursor **out, lr_err *e)
 {
     int64_t from = run->verbose ? lr_ticks_us() : 0;
     run->statements++;
-    int failed = p->driver->scan(p->conn, lr_sql_text(q, p->dialect), q->params, q->n, out, e);
+    /* text and whole numbers have the same literals everywhere; others do not */
+    int literal = streams && p->driver->streams_literals;
+    for (int i = 0; literal && i < q->n; i++) literal = q->params[i].type == LR_TEXT || q->params[i].type == LR_INT;
+    const char *sql = literal ? lr_sql_show(q, p->dialect) : lr_sql_text(q, p->dialect);
+    int failed = p->driver->scan(p->conn, sql, q->params, literal ? 0 : q->n, streams, out, e);
     if (run->verbose) show(run, p, q, "sql", -1, lr_ticks_us() - from);
     return failed;
 }

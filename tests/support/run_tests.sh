@@ -70,7 +70,7 @@ ONE
 # In a group of processes of their own, so that a signal can end all of it; the
 # largest first, so that none is left alone at the end.
 # shellcheck disable=SC2012
-ls -S tests/spec/*"${SPEC:-}"*_spec.lua 2>/dev/null >"$out/specs"
+ls -S tests/spec/*"${SPEC:-}"*_spec.lua tests/fault/*"${SPEC:-}"*_spec.lua 2>/dev/null >"$out/specs"
 setsid xargs -r -n 1 -P "$(nproc)" sh "$out/one.sh" "$out" <"$out/specs" &
 specs=$!
 wait "$specs"

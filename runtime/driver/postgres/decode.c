@@ -1,4 +1,5 @@
 /* Values out of binary results, for the types whose binary form is plain. */
+#include "base/calendar.h"
 #include "driver/postgres/internal.h"
 #include <endian.h>
 #include <stdio.h>
@@ -80,68 +81,136 @@ static double read_float4(const char *p)
     return strtod(text, NULL);
 }
 
-/* Years 1 to 9999 have the engine-neutral form; 0 asks for text. */
+/* Years 1 to 9999 have the engine-neutral form. */
 static int plain_day(int64_t days)
 {
     return days >= -719162 && days <= 2932896;
 }
 
-int lr_pg_decode_binary(const PGresult *r, int row, int column, lr_value *out, lr_buf *scratch)
+/* A shorter field is no value of the type. */
+static size_t least_bytes(Oid type)
 {
-    if (PQgetisnull(r, row, column)) {
-        *out = lr_null();
+    switch (type) {
+    case PG_BOOL:
         return 1;
+    case PG_INT2:
+        return 2;
+    case PG_INT4:
+    case PG_FLOAT4:
+    case PG_DATE:
+        return 4;
+    case PG_INT8:
+    case PG_FLOAT8:
+    case PG_TIMESTAMP:
+    case PG_TIMESTAMPTZ:
+        return 8;
+    default:
+        return 0;
     }
-    const char *p = PQgetvalue(r, row, column);
-    size_t n = (size_t)PQgetlength(r, row, column);
+}
+
+/* Other days and moments as PostgreSQL writes them. us < 0: a date alone. */
+static void far_text(int64_t days, int64_t us, lr_buf *b)
+{
+    int year, month, day;
+    lr_civil_from_days(days, &year, &month, &day);
+    int bc = year <= 0;
+    lr_buf_printf(b, "%04d-%02d-%02d", bc ? 1 - year : year, month, day);
+    if (us >= 0) {
+        int64_t s = us / 1000000;
+        lr_buf_printf(b, " %02d:%02d:%02d", (int)(s / 3600), (int)(s / 60 % 60), (int)(s % 60));
+        if (us % 1000000 != 0) {
+            lr_buf_printf(b, ".%06d", (int)(us % 1000000));
+            while (b->data[b->len - 1] == '0') b->data[--b->len] = 0;
+        }
+    }
+    if (bc) lr_buf_puts(b, " BC");
+}
+
+static lr_value held_text(const lr_buf *b)
+{
+    return lr_textn(b->data != NULL ? b->data : "", b->len);
+}
+
+static void decode_date(int32_t raw, lr_value *out, lr_buf *scratch)
+{
+    int64_t days = (int64_t)raw + EPOCH_DAYS;
+    *out = (lr_value){.type = LR_DATE, .i = days};
+    if (plain_day(days)) return;
+    if (raw == INT32_MAX || raw == INT32_MIN) lr_buf_puts(scratch, raw > 0 ? "infinity" : "-infinity");
+    else far_text(days, -1, scratch);
+    *out = held_text(scratch);
+}
+
+static void decode_time(int64_t us, int zoned, lr_value *out, lr_buf *scratch)
+{
+    if (us == INT64_MAX || us == INT64_MIN) {
+        lr_buf_puts(scratch, us > 0 ? "infinity" : "-infinity");
+        *out = held_text(scratch);
+        return;
+    }
+    int64_t days = us / US_PER_DAY - (us % US_PER_DAY < 0), rest = us - days * US_PER_DAY;
+    days += EPOCH_DAYS;
+    *out = (lr_value){.type = zoned ? LR_TIMESTAMPTZ : LR_TIMESTAMP, .i = us + EPOCH_DAYS * US_PER_DAY};
+    if (plain_day(days)) return;
+    far_text(days, rest, scratch);
+    if (zoned) {
+        /* the offset stands before BC */
+        int bc = scratch->len > 3 && strcmp(scratch->data + scratch->len - 3, " BC") == 0;
+        if (bc) scratch->len -= 3;
+        lr_buf_puts(scratch, bc ? "+00 BC" : "+00");
+    }
+    *out = held_text(scratch);
+}
+
+int lr_pg_decode_binary(const char *p, size_t n, Oid type, lr_value *out, lr_buf *scratch)
+{
+    if (p == NULL) {
+        *out = lr_null();
+        return 0;
+    }
+    lr_buf_clear(scratch);
+    if (n < least_bytes(type)) return -1;
     union {
         double d;
         int64_t i;
     } wide;
-    int64_t us, days;
-    Oid type = PQftype(r, column);
     switch (type) {
     case PG_BOOL:
         *out = (lr_value){.type = LR_BOOL, .i = p[0] != 0};
-        return 1;
+        return 0;
     case PG_INT2:
         *out = lr_int(read16(p));
-        return 1;
+        return 0;
     case PG_INT4:
         *out = lr_int(read32(p));
-        return 1;
+        return 0;
     case PG_INT8:
         *out = lr_int(read64(p));
-        return 1;
+        return 0;
     case PG_FLOAT4:
         *out = lr_real(read_float4(p));
-        return 1;
+        return 0;
     case PG_FLOAT8:
         wide.i = read64(p);
         *out = lr_real(wide.d);
-        return 1;
+        return 0;
     case PG_BYTEA:
         *out = lr_blobn(p, n);
-        return 1;
+        return 0;
     case PG_NUMERIC:
-        lr_buf_clear(scratch);
         if (read_numeric(p, n, scratch) != 0) return -1;
         *out = (lr_value){.type = LR_DECIMAL, .s = {scratch->data, scratch->len}};
-        return 1;
+        return 0;
     case PG_DATE:
-        days = (int64_t)read32(p) + EPOCH_DAYS;
-        if (!plain_day(days)) return 0;
-        *out = (lr_value){.type = LR_DATE, .i = days};
-        return 1;
+        decode_date(read32(p), out, scratch);
+        return 0;
     case PG_TIMESTAMP:
     case PG_TIMESTAMPTZ:
-        us = read64(p);
-        days = us / US_PER_DAY + EPOCH_DAYS;
-        if (us == INT64_MAX || us == INT64_MIN || !plain_day(days - 1) || !plain_day(days)) return 0;
-        *out = (lr_value){.type = type == PG_TIMESTAMP ? LR_TIMESTAMP : LR_TIMESTAMPTZ, .i = us + EPOCH_DAYS * US_PER_DAY};
-        return 1;
+        decode_time(read64(p), type == PG_TIMESTAMPTZ, out, scratch);
+        return 0;
     default:
         *out = lr_textn(p, n);
-        return 1;
+        return 0;
     }
 }

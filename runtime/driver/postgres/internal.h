@@ -54,13 +54,13 @@ int lr_pg_decode(const PGresult *r, int row, int column, lr_value *out, unsigned
 /* Is the type's binary form read here? */
 int lr_pg_has_binary(Oid type);
 
-/* One field of a binary result. 1 done, 0 it has only a text form (infinity,
- * years before 1 and after 9999), -1 it is broken. scratch keeps a numeric. */
-int lr_pg_decode_binary(const PGresult *r, int row, int column, lr_value *out, lr_buf *scratch);
+/* One binary field; p NULL is NULL. -1 where it is broken. scratch keeps what
+ * has to be written out: numerics, infinity, years before 1 and after 9999. */
+int lr_pg_decode_binary(const char *p, size_t n, Oid type, lr_value *out, lr_buf *scratch);
 
 int lr_pg_exec(lr_conn *c, const char *sql, const lr_value *params, int n, int64_t *changed, lr_err *e);
 int lr_pg_query(lr_conn *c, const char *sql, const lr_value *params, int n, lr_cursor **out, lr_err *e);
-int lr_pg_scan(lr_conn *c, const char *sql, const lr_value *params, int n, lr_cursor **out, lr_err *e);
+int lr_pg_scan(lr_conn *c, const char *sql, const lr_value *params, int n, int streams, lr_cursor **out, lr_err *e);
 int lr_pg_next(lr_cursor *k, const lr_value **row, lr_err *e);
 const lr_column *lr_pg_columns(lr_cursor *k, int *n);
 void lr_pg_finish(lr_cursor *k);

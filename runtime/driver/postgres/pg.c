@@ -266,6 +266,7 @@ static const lr_driver driver = {
     .exec = lr_pg_exec,
     .query = lr_pg_query,
     .scan = lr_pg_scan,
+    .streams_literals = 1,
     .next = lr_pg_next,
     .columns = lr_pg_columns,
     .finish = lr_pg_finish,

@@ -4,6 +4,7 @@
 #include "base/decimal.h"
 #include "driver/postgres/internal.h"
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -192,6 +193,8 @@ struct lr_cursor {
     char name[32]; /* of a server-side cursor, or "" */
     int binary;    /* its fetches are binary */
     lr_buf *scratch; /* one for each column */
+    Oid *types;      /* of a COPY that streams, else NULL */
+    char *line;      /* its row */
     lr_column *columns;
     lr_value *row;
     unsigned char **held;
@@ -205,10 +208,24 @@ static void drop_held(lr_cursor *k)
     }
 }
 
+/* The rest of a COPY that nobody wants. */
+static void stop_copy(lr_cursor *k)
+{
+    char why[256], *line = NULL;
+    PGresult *r;
+    lr_conn *c = k->conn;
+    PGcancel *cancel = PQgetCancel(c->pg);
+    if (cancel != NULL) PQcancel(cancel, why, sizeof why);
+    PQfreeCancel(cancel);
+    while (PQgetCopyData(c->pg, &line, 0) > 0) PQfreemem(line);
+    while ((r = PQgetResult(c->pg)) != NULL) PQclear(r);
+}
+
 void lr_pg_finish(lr_cursor *k)
 {
     if (k == NULL) return;
     if (k->held != NULL) drop_held(k);
+    if (k->types != NULL && k->rows != 0) stop_copy(k);
     PQclear(k->result);
     if (k->name[0] != 0 && !k->conn->lost && PQtransactionStatus(k->conn->pg) == PQTRANS_INTRANS) {
         char sql[64];
@@ -221,6 +238,8 @@ void lr_pg_finish(lr_cursor *k)
     free(k->row);
     for (int i = 0; i < k->n && k->scratch != NULL; i++) lr_buf_free(&k->scratch[i]);
     free(k->scratch);
+    free(k->types);
+    PQfreemem(k->line);
     free(k->held);
     free(k);
 }
@@ -292,29 +311,55 @@ static int choose_format(lr_cursor *k, lr_err *e)
     return failed;
 }
 
-/* The rows of this fetch once more, as text, for a value that needs it. */
-static int fetch_as_text(lr_cursor *k, lr_err *e)
-{
-    char sql[80];
-    int at = k->at, rows = k->rows;
-    snprintf(sql, sizeof sql, "MOVE BACKWARD %d FROM %s", rows + (rows < FETCH_ROWS), k->name);
-    if (lr_pg_exec(k->conn, sql, NULL, 0, NULL, e) != 0) return -1;
-    k->binary = 0;
-    if (fetch(k, e) != 0) return -1;
-    k->at = at;
-    return 0;
-}
-
 /* Rows that may be many: a server-side cursor, so that neither memory grows
  * nor the connection is taken up between two fetches. */
-int lr_pg_scan(lr_conn *c, const char *sql, const lr_value *params, int n, lr_cursor **out, lr_err *e)
+/* One COPY for all rows, which keeps server and client busy at once. It takes
+ * no parameters, so there must be none. 1 done, 0 not for these columns. */
+static int start_copy(lr_conn *c, const char *sql, lr_cursor **out, lr_err *e)
+{
+    PGresult *r = PQprepare(c->pg, "", sql, 0, NULL);
+    int failed = PQresultStatus(r) == PGRES_COMMAND_OK ? 0 : lr_pg_error(c, r, sql, e);
+    PQclear(r);
+    if (failed != 0) return -1;
+    r = PQdescribePrepared(c->pg, "");
+    failed = PQresultStatus(r) == PGRES_COMMAND_OK ? 0 : lr_pg_error(c, r, sql, e);
+    int fits = failed == 0;
+    for (int i = 0; fits && i < PQnfields(r); i++) fits = lr_pg_has_binary(PQftype(r, i));
+    if (!fits) {
+        PQclear(r);
+        return failed;
+    }
+    lr_cursor *k = new_cursor(c);
+    failed = take_result(k, r, e);
+    k->types = lr_malloc((size_t)(k->n + 1) * sizeof *k->types);
+    for (int i = 0; i < k->n; i++) k->types[i] = PQftype(r, i);
+    lr_buf copy = {0};
+    lr_buf_printf(&copy, "COPY (%s\n) TO STDOUT (FORMAT binary)", sql);
+    r = failed == 0 ? PQexec(c->pg, copy.data) : NULL;
+    if (failed == 0 && PQresultStatus(r) != PGRES_COPY_OUT) failed = lr_pg_error(c, r, copy.data, e);
+    PQclear(r);
+    lr_buf_free(&copy);
+    k->rows = failed == 0; /* the COPY is open */
+    if (failed != 0) {
+        lr_pg_finish(k);
+        return -1;
+    }
+    *out = k;
+    return 1;
+}
+
+int lr_pg_scan(lr_conn *c, const char *sql, const lr_value *params, int n, int streams, lr_cursor **out, lr_err *e)
 {
     *out = NULL;
+    if (streams && n == 0) {
+        int started = start_copy(c, sql, out, e);
+        if (started != 0) return started < 0 ? -1 : 0;
+    }
     if (PQtransactionStatus(c->pg) != PQTRANS_INTRANS) return lr_pg_query(c, sql, params, n, out, e);
     lr_cursor *k = new_cursor(c);
     lr_buf declare = {0};
     snprintf(k->name, sizeof k->name, "lrun_cursor_%u", ++c->cursors);
-    lr_buf_printf(&declare, "DECLARE %s SCROLL CURSOR FOR %s", k->name, sql);
+    lr_buf_printf(&declare, "DECLARE %s NO SCROLL CURSOR FOR %s", k->name, sql);
     int failed = lr_pg_exec(c, declare.data, params, n, NULL, e);
     lr_buf_free(&declare);
     if (failed != 0) k->name[0] = 0;
@@ -334,8 +379,67 @@ const lr_column *lr_pg_columns(lr_cursor *k, int *n)
     return k->columns;
 }
 
+static int broken(const lr_cursor *k, int column, lr_err *e)
+{
+    return lr_fail(e, LR_FAILED, "a value of the column %s cannot be read", k->columns[column].name);
+}
+
+/* Wait for a row of the COPY with an eye on a stop. */
+static int copy_line(lr_cursor *k, lr_err *e)
+{
+    lr_conn *c = k->conn;
+    for (;;) {
+        int n = PQgetCopyData(c->pg, &k->line, 1);
+        if (n != 0) return n;
+        struct pollfd fd = {PQsocket(c->pg), POLLIN, 0};
+        poll(&fd, 1, 100);
+        if (c->how.poll != NULL && c->how.poll(c->how.arg)) {
+            c->how.stopped(c->how.arg, e);
+            return -3;
+        }
+        if (!PQconsumeInput(c->pg)) return -2;
+    }
+}
+
+static int copy_next(lr_cursor *k, const lr_value **row, lr_err *e)
+{
+    PQfreemem(k->line);
+    k->line = NULL;
+    int n = copy_line(k, e);
+    if (n == -3) return -1;
+    if (n < 0) {
+        PGresult *r;
+        int failed = n == -1 ? 0 : lr_pg_error(k->conn, NULL, NULL, e);
+        k->rows = 0;
+        while (!k->conn->lost && (r = PQgetResult(k->conn->pg)) != NULL) {
+            if (failed == 0 && PQresultStatus(r) != PGRES_COMMAND_OK) failed = lr_pg_error(k->conn, r, NULL, e);
+            PQclear(r);
+        }
+        return failed;
+    }
+    const char *p = k->line, *end = p + n;
+    if (k->at++ == 0) p += 19; /* the head of the first line */
+    if (end - p < 2) return broken(k, 0, e);
+    int fields = (int16_t)((unsigned char)p[0] << 8 | (unsigned char)p[1]);
+    p += 2;
+    if (fields < 0) return copy_next(k, row, e); /* the trailer: the end follows */
+    for (int i = 0; i < k->n; i++) {
+        if (i >= fields || end - p < 4) return broken(k, i, e);
+        int32_t len = (int32_t)((uint32_t)(unsigned char)p[0] << 24 | (uint32_t)(unsigned char)p[1] << 16 |
+                                (uint32_t)(unsigned char)p[2] << 8 | (uint32_t)(unsigned char)p[3]);
+        p += 4;
+        if (len > end - p || len < -1) return broken(k, i, e);
+        if (lr_pg_decode_binary(len < 0 ? NULL : p, len < 0 ? 0 : (size_t)len, k->types[i], &k->row[i], &k->scratch[i]) != 0)
+            return broken(k, i, e);
+        if (len > 0) p += len;
+    }
+    *row = k->row;
+    return 1;
+}
+
 int lr_pg_next(lr_cursor *k, const lr_value **row, lr_err *e)
 {
+    if (k->types != NULL) return copy_next(k, row, e);
     drop_held(k);
     if (k->at == k->rows) {
         if (k->name[0] == 0 || k->rows < FETCH_ROWS) return 0;
@@ -343,9 +447,9 @@ int lr_pg_next(lr_cursor *k, const lr_value **row, lr_err *e)
         if (k->rows == 0) return 0;
     }
     for (int i = 0; k->binary && i < k->n; i++) {
-        int got = lr_pg_decode_binary(k->result, k->at, i, &k->row[i], &k->scratch[i]);
-        if (got < 0) return lr_fail(e, LR_FAILED, "a value of the column %s cannot be read", k->columns[i].name);
-        if (got == 0 && fetch_as_text(k, e) != 0) return -1;
+        const char *p = PQgetisnull(k->result, k->at, i) ? NULL : PQgetvalue(k->result, k->at, i);
+        if (lr_pg_decode_binary(p, (size_t)PQgetlength(k->result, k->at, i), PQftype(k->result, i), &k->row[i], &k->scratch[i]) != 0)
+            return broken(k, i, e);
     }
     for (int i = 0; !k->binary && i < k->n; i++)
         if (lr_pg_decode(k->result, k->at, i, &k->row[i], &k->held[i]) != 0)

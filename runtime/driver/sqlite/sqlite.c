@@ -391,6 +391,12 @@ static int sqlite_blocks(lr_conn *c, const char *schema)
     return file != NULL && file[0] != 0 && is_wal(c, schema, &ignored) == 0;
 }
 
+static int sqlite_scan(lr_conn *c, const char *sql, const lr_value *params, int n, int streams, lr_cursor **out, lr_err *e)
+{
+    (void)streams; /* statements never keep each other waiting here */
+    return lr_sqlite_query(c, sql, params, n, out, e);
+}
+
 static int64_t sqlite_progress(lr_conn *c)
 {
     return c->touched;
@@ -408,7 +414,7 @@ const lr_driver lr_sqlite_driver = {
     .cancel = sqlite_cancel,
     .exec = lr_sqlite_exec,
     .query = lr_sqlite_query,
-    .scan = lr_sqlite_query,
+    .scan = sqlite_scan,
     .next = lr_sqlite_next,
     .columns = lr_sqlite_columns,
     .finish = lr_sqlite_finish,

@@ -1,0 +1,2 @@
+job {}
+merge { extract { from = "orders" }, into = "orders", key = "order_id" }
