@@ -199,7 +199,7 @@ static int attempt(lr_execution *x, lr_err *e)
     x->vm->first_call = 0;
     if (failed == 0) failed = lr_vm_protected(x->vm, chunk, x, e);
     /* a call that was cut off may have done a part of its work */
-    if (failed == 0 && x->vm->depth != 0) failed = lr_fail(e, LR_FAILED, "a call ended for lack of memory, and the job went on");
+    if (failed == 0 && x->vm->depth != 0 && !x->run.doomed) failed = lr_fail(e, LR_FAILED, "a call ended for lack of memory, and the job went on");
     if (failed == 0) failed = lr_run_commit(&x->run, e);
     if (failed == 0) x->committed = x->config->mode == LR_MODE_RUN;
     x->run_id = x->run.run_id;

@@ -49,8 +49,8 @@ static void *allocate(void *ud, void *ptr, size_t osize, size_t nsize)
             return NULL;
         }
         if (vm->limit != 0 && vm->used + (nsize - before) > vm->limit) {
-            lr_where(vm->now, vm->over_at, sizeof vm->over_at);
-            if (vm->refused == nsize) {
+            if (vm->now != NULL) lr_where(vm->now, vm->over_at, sizeof vm->over_at);
+            if (vm->refused == nsize && vm->now != NULL) {
                 vm->over = 1;
                 lua_sethook(vm->now, on_count, LUA_MASKCOUNT, 1);
             }
@@ -125,6 +125,8 @@ int lr_raise(lua_State *L, lr_err *e)
     lr_vm *vm = lr_vm_of(L);
     char text[1600];
     if (e->where[0] == 0) lr_where(L, e->where, sizeof e->where);
+    /* what the command line said is past; this is the job's */
+    if (vm->run != NULL && e->status == LR_USAGE) e->status = LR_FAILED;
     vm->raised = *e;
     if (vm->run != NULL) lr_doom(vm->run, e);
     lr_err_format(e, text, sizeof text);

@@ -81,7 +81,7 @@ int lr_args_check(const lr_primitive *p, const lr_args *args, lr_err *e)
 {
     if (p->first_name != NULL && !(p->first_accepts & args->first.type)) {
         if (args->first.type == LR_ARG_NONE)
-            lr_fail(e, LR_FAILED, "%s needs its %s first", p->name, p->first_name);
+            lr_fail(e, LR_FAILED, "%s needs %s first", p->name, p->first_name);
         else
             lr_fail(e, LR_FAILED, "%s: what stands first must be %s, not a %s", p->name, p->first_name,
                     lr_argtype_names(args->scratch, args->first.type));
@@ -100,7 +100,7 @@ int lr_args_check(const lr_primitive *p, const lr_args *args, lr_err *e)
             return lr_hint(e, "for example: %s", p->example);
         }
         if (o->accepts & a->type) continue;
-        lr_fail(e, LR_FAILED, "%s: %s must be a %s, not a %s", p->name, o->name,
+        lr_fail(e, LR_FAILED, "%s: %s must be %s, not %s", p->name, o->name,
                 lr_argtype_names(args->scratch, o->accepts), lr_argtype_names(args->scratch, a->type));
         return lr_hint(e, "%s", o->help);
     }

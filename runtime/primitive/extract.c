@@ -100,30 +100,51 @@ static int check_nulls(lr_run *run, lr_rowset *rs, lr_err *e)
     return lr_hint(e, "pass nulls = \"include\" or nulls = \"skip\", or fix the source");
 }
 
-int lr_check_times(lr_run *run, const lr_place *place, const char *table, const char *column, const lr_sql *from,
+/* 1 found (and refused in e, or *is_time), 0 none, -1 error. */
+static int find_time(lr_run *run, const lr_place *place, const lr_sql *q, const char *table, const char *column,
+                     const lr_bounds *bounds, int *is_time, lr_err *e);
+
+int lr_check_times(lr_run *run, const lr_place *place, const lr_table *t, const char *table, const char *column, const lr_sql *from,
                    const lr_sql *expr, lr_bounds *bounds, lr_err *e)
 {
-    lr_sql q = lr_sql_new(&run->arena);
+    const lr_dialect *d = place->dialect;
+    lr_sql q = lr_sql_new(&run->arena), odd = lr_sql_new(&run->arena);
+    int is_time;
+    if (bounds->mode == LR_ISO && d->strange != NULL && !bounds->by_instant) {
+        int indexed = d->indexed(place->driver, place->conn, t, column, e);
+        if (indexed < 0) return -1;
+        bounds->indexed = indexed;
+        if (d->strange(&odd, from, expr, bounds) && find_time(run, place, &odd, table, column, bounds, &is_time, e) != 0) return -1;
+    }
+    if (!d->misplaced(&q, from, expr, bounds)) return 0;
+    int found = find_time(run, place, &q, table, column, bounds, &is_time, e);
+    if (found <= 0 || !is_time) return found;
+    bounds->by_instant = 1;
+    return lr_check_times(run, place, t, table, column, from, expr, bounds, e);
+}
+
+static int find_time(lr_run *run, const lr_place *place, const lr_sql *q, const char *table, const char *column,
+                     const lr_bounds *bounds, int *is_time, lr_err *e)
+{
     lr_cursor *k;
     const lr_value *row;
-    if (!place->dialect->misplaced(&q, from, expr, bounds)) return 0;
-    if (lr_query(run, place, &q, &k, e) != 0) return -1;
-    int got = place->driver->next(k, &row, e), is_time = 0;
+    *is_time = 0;
+    if (lr_query(run, place, q, &k, e) != 0) return -1;
+    int got = place->driver->next(k, &row, e);
     if (got == 1) {
         const char *class = lr_value_text(&run->arena, &row[0]), *value = lr_value_text(&run->arena, &row[1]);
-        is_time = bounds->mode == LR_ISO && row[2].i != 0;
-        if (!is_time) {
+        *is_time = bounds->mode == LR_ISO && row[2].i != 0;
+        if (!*is_time) {
             lr_fail(e, LR_FAILED, "%s.%s: the %s value '%s' is no %s", table, column, class, value,
                     bounds->mode == LR_ISO ? "ISO date or time" : "time in the declared form");
             lr_hint(e, "%s", bounds->mode == LR_ISO && strcmp(class, "integer") == 0
                                  ? "declare the form with time = \"unix\" or time = \"unix_ms\", or fix the source"
                                  : "fix the value, leave it out with where, or convert the column with sql = [[...]]");
+            got = -1;
         }
     }
     place->driver->finish(k);
-    if (!is_time) return got == 0 ? 0 : -1;
-    bounds->by_instant = 1;
-    return lr_check_times(run, place, table, column, from, expr, bounds, e);
+    return got;
 }
 
 static int record_window(lr_run *run, lr_rowset *rs, lr_err *e)
@@ -155,7 +176,7 @@ int lr_extract_prepare(lr_run *run, lr_rowset *rs, lr_err *e)
         if (failed == 0) failed = lr_window_bounds(run, rs->window, &c, &rs->bounds, e);
         if (failed == 0) {
             rs->time = rs->bounds.mode;
-            failed = lr_check_times(run, rs->place, rs->title, rs->by, &rs->from, &by, &rs->bounds, e);
+            failed = lr_check_times(run, rs->place, &rs->relation.table, rs->title, rs->by, &rs->from, &by, &rs->bounds, e);
         }
     }
     if (failed == 0 && rs->window != NULL) failed = record_window(run, rs, e);
@@ -233,6 +254,17 @@ static int read_columns(lr_run *run, lr_rowset *rs, const lr_arg *columns, lr_er
     return 0;
 }
 
+static int is_value(const lr_arg *v)
+{
+    return (v->type & (LR_ARG_STRING | LR_ARG_INT | LR_ARG_REAL | LR_ARG_BOOL | LR_ARG_TIME)) != 0;
+}
+
+static int not_a_value(const char *name, lr_err *e)
+{
+    lr_fail(e, LR_FAILED, "extract: where.%s holds something that is no value", name);
+    return lr_hint(e, "write { status = \"paid\" } or { status = { \"paid\", \"sent\" } }");
+}
+
 static int where_map(lr_run *run, lr_rowset *rs, const lr_arg *where, lr_err *e)
 {
     for (int i = 0; i < where->n; i++) {
@@ -243,9 +275,17 @@ static int where_map(lr_run *run, lr_rowset *rs, const lr_arg *where, lr_err *e)
         if (v->type == LR_ARG_NULL) {
             lr_sqlf(&rs->from, "%I IS NULL", where->names[i]);
         } else if (v->type == LR_ARG_LIST) {
-            lr_sqlf(&rs->from, v->n == 0 ? "1=0" : "%I IN (", where->names[i]);
-            for (int j = 0; j < v->n; j++) lr_sqlf(&rs->from, j == 0 ? "%V" : ", %V", &v->items[j].value);
-            if (v->n > 0) lr_sqlf(&rs->from, ")");
+            int values = 0, nulls = 0;
+            lr_sqlf(&rs->from, "(%I IN (", where->names[i]);
+            for (int j = 0; j < v->n; j++) {
+                if (v->items[j].type == LR_ARG_NULL) nulls = 1;
+                else if (!is_value(&v->items[j])) return not_a_value(where->names[i], e);
+                else lr_sqlf(&rs->from, values++ == 0 ? "%V" : ", %V", &v->items[j].value);
+            }
+            if (values == 0) lr_sqlf(&rs->from, "NULL");
+            lr_sqlf(&rs->from, nulls ? ") OR %I IS NULL)" : "))", where->names[i]);
+        } else if (!is_value(v)) {
+            return not_a_value(where->names[i], e);
         } else {
             lr_sqlf(&rs->from, "%I = %V", where->names[i], &v->value);
         }

@@ -10,7 +10,7 @@ extern const lr_primitive lr_primitive_extract;
 /* Look for times that comparing the stored form would misplace: where they are
  * times all the same, bounds compare instants from now on; what is no time is
  * refused by its value. from is " FROM t WHERE ...". */
-int lr_check_times(lr_run *run, const lr_place *place, const char *table, const char *column, const lr_sql *from,
+int lr_check_times(lr_run *run, const lr_place *place, const lr_table *t, const char *table, const char *column, const lr_sql *from,
                    const lr_sql *expr, lr_bounds *bounds, lr_err *e);
 
 /* Look at the SELECT of an extract: fill its fields, and refuse or shadow what

@@ -258,7 +258,7 @@ static int check_unmatched(lr_run *run, lr_rowset *rs, const lr_sql *inner, lr_e
         lr_buf_printf(&names, "%s(%s)", names.len > 0 ? ", " : "", row_text(run, row, n));
     w->driver->finish(k);
     if (got == 0) {
-        lr_fail(e, LR_FAILED, "%lld facts have no version in %s: %s", (long long)count.i, rs->dimension, names.data);
+        lr_fail(e, LR_FAILED, "%lld fact(s) without a version in %s: %s", (long long)count.i, rs->dimension, names.data);
         lr_hint(e, "add the missing versions, or pass unmatched = \"null\" or \"drop\"");
     }
     lr_buf_free(&names);

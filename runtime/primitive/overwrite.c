@@ -58,10 +58,12 @@ static int refuse_cascade(const lr_target *t, lr_err *e)
 }
 
 /* The same key in another partition, or a constraint that says so. */
-static int explain_constraint(lr_err *e)
+static int explain_constraint(const lr_target *t, lr_err *e)
 {
-    if (strcmp(e->sqlstate, "23505") == 0)
-        lr_hint(e, "a key of these rows is also in the target outside the partition: its row has moved; overwrite that "
+    if (t->primitive != &lr_primitive_overwrite_partition) return -1;
+    if (strcmp(e->sqlstate, "23505") != 0) return -1;
+    e->hint[0] = 0;
+    lr_hint(e, "a key of these rows is also in the target outside the partition: its row has moved; overwrite that "
                    "partition too, or use merge");
     return -1;
 }
@@ -159,7 +161,7 @@ static int target_bounds(lr_run *run, const lr_target *t, const char *column, lr
 static int delete_and_insert(lr_run *run, const lr_target *t, const lr_sql *delete, lr_counts *c, lr_err *e)
 {
     if (!t->created && lr_write(run, delete, &c->deleted, e) != 0) return -1;
-    if (lr_target_fill(run, t, &c->inserted, e) != 0) return explain_constraint(e);
+    if (lr_target_fill(run, t, &c->inserted, e) != 0) return explain_constraint(t, e);
     c->read = c->inserted;
     return 0;
 }
@@ -217,10 +219,12 @@ static int call_overwrite(lr_run *run, const lr_args *args, lr_result *out, lr_e
     lr_sql expr = lr_sql_column(&run->arena, NULL, column), from = lr_sql_new(&run->arena);
     *more = lr_sql_new(&run->arena);
     if (lr_partition_sql(run, &t.rel, partition, more, e) != 0) return -1;
+    lr_sqlf(&from, " FROM %T WHERE 1=1", &t.rel.table);
+    /* forms that do not sort as time may be in the rows, or in the target */
+    bounds.by_instant = lr_rowset_extract(t.source)->bounds.by_instant;
+    if (!t.created && lr_check_times(run, run->session->warehouse, &t.rel.table, t.name, column, &from, &expr, &bounds, e) != 0) return -1;
     d->within(&inside, &expr, &bounds);
     lr_sqlf(&inside, "%Q", more);
-    lr_sqlf(&from, " FROM %T WHERE 1=1", &t.rel.table);
-    if (!t.created && lr_check_times(run, run->session->warehouse, t.name, column, &from, &expr, &bounds, e) != 0) return -1;
     if (check_inside(run, &t, column, &inside, partition, e) != 0) return -1;
     if (check_moved(run, &t, &inside, e) != 0) return -1;
     if (!lr_arg_bool(lr_arg_of(p, args, "allow_empty"), 1)) {

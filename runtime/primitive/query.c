@@ -97,6 +97,17 @@ static int call_query(lr_run *run, const lr_args *args, lr_result *out, lr_err *
     return failed == 0 ? lr_query(run, place, &all, &out->cursor, e) : -1;
 }
 
+/* CREATE TRIGGER with a ledger table in its body. */
+static int names_ledger(const char *sql)
+{
+    int trigger = 0, ledger = 0;
+    for (const char *p = sql; *p != 0; p++) {
+        trigger |= strncasecmp(p, "trigger", 7) == 0;
+        ledger |= strncasecmp(p, "lrun_", 5) == 0;
+    }
+    return trigger && ledger;
+}
+
 static int call_execute(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
 {
     lr_place *place;
@@ -113,6 +124,11 @@ static int call_execute(lr_run *run, const lr_args *args, lr_result *out, lr_err
             lr_fail(e, LR_FAILED, "the ledger's table %s is written by lrun only", seen->touches[i].table);
             return lr_hint(e, "see lrun help watermark for changing a watermark");
         }
+    /* what a trigger would write later is not seen by looking at the statement */
+    if (!seen->readonly && names_ledger(q.text)) {
+        lr_fail(e, LR_FAILED, "the statement names a table of the ledger (lrun_*), which lrun only writes");
+        return lr_hint(e, "read it with query");
+    }
     if (lr_inspect_names(run, place, seen, NULL, NULL, e) != 0) return -1;
     out->kind = LR_RESULT_INT;
     out->unknown = run->mode == LR_MODE_PLAN || run->mode == LR_MODE_RECONCILE;

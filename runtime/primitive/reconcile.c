@@ -136,12 +136,22 @@ static int read_side(const plan *p, const lr_place *w, const lr_sql *q, side **o
         }
         side *s = &(*out)[(*n)++];
         s->group = lr_alloc(a, (size_t)(p->nby + 1) * sizeof *s->group);
-        for (int i = 0; i < p->nby; i++) s->group[i] = lr_value_text(a, &row[i]);
+        for (int i = 0; i < p->nby; i++) {
+            lr_value v = row[i];
+            if (v.type == LR_BOOL) v.type = LR_INT; /* engines name truth differently */
+            s->group[i] = lr_value_text(a, &v);
+            if ((v.type == LR_DECIMAL || v.type == LR_REAL) && lr_is_decimal(s->group[i], strlen(s->group[i]))) {
+                char *shortest = lr_decimal_minus(s->group[i], "0");
+                s->group[i] = lr_dup(a, shortest);
+                free(shortest);
+            }
+        }
         for (int i = 0; i <= 2 * p->nsums; i++) s->values[i] = lr_value_text(a, &row[p->nby + i]);
         for (int i = 0; i < p->nsums; i++) {
             const char *text = s->values[i + 1];
-            if (text == NULL || p->sums[i].scale < 0 || !lr_is_decimal(text, strlen(text))) continue;
-            char *scaled = lr_decimal_scaled(text, p->sums[i].scale);
+            if (text == NULL || !lr_is_decimal(text, strlen(text))) continue;
+            /* without a declared scale the shortest form, whatever the engine prints */
+            char *scaled = p->sums[i].scale < 0 ? lr_decimal_minus(text, "0") : lr_decimal_scaled(text, p->sums[i].scale);
             s->values[i + 1] = lr_dup(a, scaled);
             free(scaled);
         }
@@ -334,9 +344,10 @@ static int condition(plan *p, const lr_args *args, const lr_written *w, const lr
             b = x->bounds;
             b.decl = c.decl;
         } else if (lr_window_bounds(run, p->rs->window, &c, &b, e) != 0) return -1;
+        b.by_instant = x->bounds.by_instant;
         lr_sql from = lr_sql_new(&run->arena);
         lr_sqlf(&from, " FROM %T WHERE 1=1", &p->target.table);
-        if (lr_check_times(run, house, p->name, column, &from, &c.expr, &b, e) != 0) return -1;
+        if (lr_check_times(run, house, &p->target.table, p->name, column, &from, &c.expr, &b, e) != 0) return -1;
         lr_sqlf(&p->inside, "(");
         house->dialect->within(&p->inside, &c.expr, &b);
         if (x->nulls == LR_NULLS_INCLUDE) lr_sqlf(&p->inside, " OR %Q IS NULL", &c.expr);

@@ -39,10 +39,32 @@ void lr_rowset_expr(const lr_run *run, const lr_rowset *rs, const char *qualifie
     lr_sqlf(q, "%Q", &column);
 }
 
+/* Expressions have types that only the warehouse knows. */
+static int learn_types(lr_run *run, lr_rowset *rs, lr_err *e)
+{
+    const lr_place *w = run->session->warehouse;
+    const lr_rowset *x = lr_rowset_extract(rs);
+    const lr_inspection *seen;
+    int through_lua = 0;
+    for (const lr_rowset *in = rs; in != NULL; in = in->input) through_lua |= in->kind == LR_ROWS_MAP;
+    if (rs->prepared || (run->mode == LR_MODE_PLAN && (through_lua || x->place->conn != w->conn))) return 0;
+    lr_sql q = lr_sql_new(&run->arena);
+    if (lr_rowset_sql(run, rs, &q, e) != 0) return -1;
+    if (w->driver->inspect(w->conn, lr_sql_text(&q, w->dialect), &seen, e) != 0) return lr_step(e, "group");
+    for (int i = 0; i < rs->n && i < seen->ncolumns; i++)
+        if (rs->fields[i].decl[0] == 0 && seen->columns[i].decl != NULL) {
+            rs->fields[i].decl = lr_dup(&run->arena, seen->columns[i].decl);
+            rs->fields[i].local = 1;
+        }
+    rs->prepared = 1;
+    return 0;
+}
+
 int lr_rowset_prepare(lr_run *run, lr_rowset *rs, lr_err *e)
 {
     if (rs->input != NULL && lr_rowset_prepare(run, rs->input, e) != 0) return -1;
     if (rs->kind == LR_ROWS_EXTRACT) return lr_extract_prepare(run, rs, e);
+    if (rs->kind == LR_ROWS_GROUP) return learn_types(run, rs, e);
     if (rs->kind == LR_ROWS_JOIN) return lr_join_prepare(run, rs, e);
     if (rs->kind == LR_ROWS_MAP && run->mode != LR_MODE_PLAN) return lr_rowset_stage(run, rs, e);
     return 0;

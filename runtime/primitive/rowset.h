@@ -66,6 +66,7 @@ typedef struct lr_rowset {
     lr_map_fn map;
     void *map_arg;
 
+    const lr_relation *like;  /* the target that staged rows are for, or NULL */
     int prepared;
     int consumed;             /* an extract: a write has taken its rows */
     const char *staged;       /* the temporary table that holds the rows */

@@ -27,6 +27,8 @@ static int make_table(lr_run *run, lr_rowset *rs, const char **quoted, lr_column
     for (int i = 0; i < rs->n; i++) {
         fields[i].name = rs->fields[i].name;
         fields[i].decl = w->dialect->stage_type(&run->arena, rs->fields[i].declared ? NULL : from, rs->fields[i].decl);
+        int at = rs->like != NULL ? lr_field_find(w->dialect, rs->like, fields[i].name) : -1;
+        if (at >= 0 && fields[i].decl[0] != 0) fields[i].decl = rs->like->fields[at].decl;
         (*columns)[i].name = fields[i].name;
         (*columns)[i].decl = fields[i].decl;
     }
@@ -64,11 +66,10 @@ int lr_rowset_stage(lr_run *run, lr_rowset *rs, lr_err *e)
     const lr_place *w = run->session->warehouse;
     if (rs->staged != NULL) return 0;
     lr_sql rows = lr_sql_new(&run->arena);
-    const lr_place *place = rs->kind == LR_ROWS_EXTRACT ? rs->place : w;
     lr_rowset *from = rs->kind == LR_ROWS_MAP ? rs->input : rs;
-    int failed = from->kind == LR_ROWS_EXTRACT && from->staged == NULL && from == rs
-                     ? lr_extract_sql(run, from, &rows, e)
-                     : lr_rowset_sql(run, from, &rows, e);
+    const lr_place *place = rs->place;
+    /* what a function maps is read where it is */
+    int failed = from == rs ? lr_extract_sql(run, from, &rows, e) : lr_rowset_home(run, from, &place, &rows, e);
     if (failed != 0) return -1;
     const char *quoted, *name;
     lr_column *columns;

@@ -30,6 +30,15 @@ static int refuse_name(lr_run *run, const lr_target *t, lr_err *e)
         lr_fail(e, LR_FAILED, "%s is a name of the ledger or the database itself", t->name);
         return lr_hint(e, "choose another name");
     }
+    if (t->rel.table.name[0] == 0) return lr_fail(e, LR_FAILED, "the name of the target is empty");
+    if (t->rel.drops_rows) {
+        lr_fail(e, LR_FAILED, "%s is defined with ON CONFLICT REPLACE or IGNORE, which would lose rows without a word", t->name);
+        return lr_hint(e, "define the table without it, and use merge or insert_new");
+    }
+    if (t->stamp != NULL && lr_rowset_has(run, t->source, t->stamp)) {
+        lr_fail(e, LR_FAILED, "stamp = \"%s\" is a column of the rows", t->stamp);
+        return lr_hint(e, "choose another name for the stamp, or leave the column out of columns");
+    }
     if (t->rel.is_view) {
         lr_fail(e, LR_FAILED, "%s is a view", t->name);
         return lr_hint(e, "write into the table behind it");
@@ -68,7 +77,8 @@ static int make(lr_run *run, lr_target *t, const char *index_column, lr_err *e)
     lr_field *fields = lr_alloc(&run->arena, (size_t)(n + 1) * sizeof *fields);
     for (int i = 0; i < rs->n; i++) {
         fields[i].name = rs->fields[i].name;
-        fields[i].decl = w->dialect->type_for(&run->arena, rs->fields[i].declared ? NULL : from, rs->fields[i].decl);
+        fields[i].decl = rs->fields[i].local ? rs->fields[i].decl
+                             : w->dialect->type_for(&run->arena, rs->fields[i].declared ? NULL : from, rs->fields[i].decl);
     }
     if (n > rs->n) {
         fields[rs->n].name = t->stamp;
@@ -152,12 +162,15 @@ static int match_columns(lr_run *run, lr_target *t, const char *new_columns, lr_
     for (int i = 0; i < t->source->n; i++) {
         const lr_field *f = &t->source->fields[i];
         int at = lr_field_find(d, &t->rel, f->name);
-        if (at >= 0 && t->rel.fields[at].generated) continue;
+        if (at >= 0 && t->rel.fields[at].generated) {
+            lr_note(run, "%s.%s is generated: the target computes it, the rows' value is left out", t->name, f->name);
+            continue;
+        }
         if (at >= 0 && t->stamp != NULL && lr_name_equal(d, f->name, t->stamp)) continue;
         if (at >= 0 || add) t->columns[t->n++] = f->name;
         if (at >= 0) continue;
         added[nadded].name = f->name;
-        added[nadded++].decl = d->type_for(&run->arena, f->declared ? NULL : from, f->decl);
+        added[nadded++].decl = f->local ? f->decl : d->type_for(&run->arena, f->declared ? NULL : from, f->decl);
         lr_buf_printf(&missing, "%s%s%s%s", missing.len > 0 ? ", " : "", f->name, f->decl[0] != 0 ? " " : "", f->decl);
     }
     if (t->stamp != NULL && lr_field_find(d, &t->rel, t->stamp) < 0) {
@@ -256,10 +269,18 @@ static int check_bent(lr_run *run, const lr_target *t, lr_err *e)
     return got == 0 ? 0 : -1;
 }
 
+static const lr_relation *keep_relation(lr_run *run, const lr_relation *r)
+{
+    lr_relation *copy = lr_alloc(&run->arena, sizeof *copy);
+    *copy = *r;
+    return copy;
+}
+
 int lr_target_rows(lr_run *run, lr_target *t, lr_err *e)
 {
     t->direct = 0;
     t->rows = lr_sql_new(&run->arena);
+
     if (lr_rowset_sql(run, t->source, &t->rows, e) != 0) return -1;
     return run->mode == LR_MODE_PLAN ? 0 : check_bent(run, t, e);
 }
@@ -304,6 +325,8 @@ int lr_target_open(lr_run *run, const lr_primitive *p, const lr_args *args, cons
         lr_event_text(&ev, "target", t->name);
         lr_report(run, &ev);
     }
+    /* staged for a target that is there, values are checked against its columns */
+    t->source->like = t->rel.exists ? keep_relation(run, &t->rel) : NULL;
     if (lr_ledger_lock_target(run, t->name, e) != 0 || lr_rowset_prepare(run, t->source, e) != 0) return -1;
     if (!t->rel.exists && make(run, t, index_column, e) != 0) return -1;
     if (match_columns(run, t, new_columns, e) != 0) return -1;

@@ -3,15 +3,30 @@
 #include <signal.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static volatile sig_atomic_t caught;
 static int64_t deadline;
 static int held;
 static double limit;
 
+/* Work that does not look at the flag, such as a hopeless pattern, is ended
+ * with the process after this long; the database then rolls back by itself. */
+#define GRACE_SECONDS 10
+
 static void on_signal(int number)
 {
-    caught = number;
+    caught = number == SIGHUP ? SIGTERM : number;
+    alarm(GRACE_SECONDS);
+}
+
+static void on_alarm(int number)
+{
+    static const char text[] = "lrun: stopped by force: the job did not answer in time; nothing was kept\n";
+    (void)number;
+    ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)ignored;
+    _exit(caught == SIGTERM ? 143 : caught == SIGINT ? 130 : 1);
 }
 
 void lr_stop_install(void)
@@ -22,6 +37,9 @@ void lr_stop_install(void)
     act.sa_handler = on_signal;
     sigaction(SIGINT, &act, NULL);
     sigaction(SIGTERM, &act, NULL);
+    sigaction(SIGHUP, &act, NULL);
+    act.sa_handler = on_alarm;
+    sigaction(SIGALRM, &act, NULL);
     act.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &act, NULL);
     sigaction(SIGXFSZ, &act, NULL);
@@ -48,11 +66,13 @@ void lr_stop_deadline(double seconds)
 {
     limit = seconds;
     deadline = seconds > 0 ? lr_ticks_us() + (int64_t)(seconds * 1e6) : 0;
+    if (seconds > 0 && seconds < 1e8) alarm((unsigned)seconds + GRACE_SECONDS);
 }
 
 void lr_stop_reset(void)
 {
     caught = 0;
+    alarm(0);
 }
 
 void lr_stop_hold(int on)

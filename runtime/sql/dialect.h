@@ -18,6 +18,7 @@ typedef struct lr_field {
     int primary;       /* position in the primary key from 1, 0 not in it */
     int generated;     /* computed by the engine: never written */
     int declared;      /* the job named its type (map) */
+    int local;         /* its type is the warehouse's own */
     int has_default;
 } lr_field;
 
@@ -35,6 +36,7 @@ typedef struct lr_relation {
     int nfields;
     lr_key *keys; /* unique, whole (no partial, no expression) */
     int nkeys;
+    int drops_rows;  /* ON CONFLICT REPLACE or IGNORE in its definition would lose rows in silence */
     const char *cascaded_from; /* a table whose foreign key would follow a delete, or NULL */
 } lr_relation;
 
@@ -60,6 +62,7 @@ typedef struct lr_bounds {
     lr_time_mode mode;
     const lr_zone *zone;
     const char *decl; /* declared type of the column */
+    int indexed;    /* an index finds its values */
     int by_instant; /* the column's forms do not sort as time: compare instants */
 } lr_bounds;
 
@@ -131,6 +134,11 @@ struct lr_dialect {
      * bounds would put on the wrong side, or no rows. With by_instant only what
      * is no time is found. 0: this engine needs no such check. */
     int (*misplaced)(lr_sql *q, const lr_sql *from, const lr_sql *column, const lr_bounds *b);
+
+    /* As misplaced, for text anywhere that sorts among times and is none. May be
+     * NULL; indexed says whether an index begins with the column. */
+    int (*strange)(lr_sql *q, const lr_sql *from, const lr_sql *column, const lr_bounds *b);
+    int (*indexed)(const lr_driver *d, lr_conn *c, const lr_table *t, const char *column, lr_err *e);
 
     /* The largest value of the column not later than limit (NULL: any). */
     void (*newest)(lr_sql *q, const lr_sql *from, const lr_sql *column, lr_time_mode mode,

@@ -8,6 +8,7 @@ int lr_sqlite_relation(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_tab
                        lr_relation *out, lr_err *e);
 int lr_sqlite_resolve(const lr_driver *d, lr_conn *c, lr_arena *a, const char *schema, const char *name,
                       lr_table *out, lr_err *e);
+int lr_sqlite_indexed(const lr_driver *d, lr_conn *c, const lr_table *t, const char *column, lr_err *e);
 const char *lr_sqlite_type_for(lr_arena *a, const lr_dialect *from, const char *decl);
 int lr_sqlite_is_date(const char *decl);
 int lr_sqlite_scale(const char *decl);

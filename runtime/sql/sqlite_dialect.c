@@ -79,18 +79,21 @@ static const char *mode_name(lr_time_mode m)
     return m == LR_UNIX ? "unix" : m == LR_UNIX_MS ? "unix_ms" : "iso";
 }
 
-static void edge_args(lr_sql *q, const lr_edge *edge, int flag)
+static void edge_args(lr_sql *q, const lr_edge *edge, const lr_zone *z, int flag)
 {
-    lr_value none = lr_null();
-    lr_sqlf(q, ", %V, %d", edge->set ? &edge->value : &none, flag);
+    lr_value form = edge->set ? edge->value : lr_null(), instant = form;
+    char text[40];
+    /* a local reading may occur twice: the instant says which is meant */
+    if (edge->set && !edge->exact && form.type == LR_TEXT) instant = lr_text(lr_format_offset(z, edge->us, text));
+    lr_sqlf(q, ", %V, %V, %d", &form, &instant, flag);
 }
 
 static void instants(lr_sql *q, const char *function, const lr_sql *column, const lr_bounds *b)
 {
     lr_value mode = lr_text(mode_name(b->mode)), zone = lr_text(lr_zone_name(b->zone));
     lr_sqlf(q, "%s(%Q, %V, %V", function, column, &mode, &zone);
-    edge_args(q, &b->start, !b->start.inclusive);
-    edge_args(q, &b->stop, b->stop.inclusive);
+    edge_args(q, &b->start, b->zone, !b->start.inclusive);
+    edge_args(q, &b->stop, b->zone, b->stop.inclusive);
     lr_sqlf(q, ")");
 }
 
@@ -134,23 +137,46 @@ static void iso_text(char out[40], int64_t us, char between)
     out[19] = 0;
 }
 
-/* Text near an edge: its whole day, and as far as an offset can move a time. */
-static void near_edge(lr_sql *q, const lr_sql *column, const lr_bounds *b, const lr_edge *edge)
+/* Text inside the bounds and near them: the edges' whole days, and as far as an
+ * offset can move a time. */
+static void around(lr_sql *q, const lr_sql *column, const lr_bounds *b)
 {
-    char low[40], high[40], day[40];
-    iso_text(low, edge->us - 12 * LR_US_PER_HOUR, ' ');
-    iso_text(high, edge->us + 14 * LR_US_PER_HOUR, 'T');
-    lr_format_date(b->zone, edge->us, day);
-    if (strcmp(day, low) < 0) strcpy(low, day);
-    lr_format_date(b->zone, lr_grain_next(b->zone, LR_DAY, edge->us), day);
-    if (strcmp(day, high) > 0) strcpy(high, day);
+    char low[40] = "0", high[40] = ":", day[40];
+    if (b->start.set) {
+        iso_text(low, b->start.us - 12 * LR_US_PER_HOUR, ' ');
+        lr_format_date(b->zone, b->start.us, day);
+        if (strcmp(day, low) < 0) strcpy(low, day);
+    }
+    if (b->stop.set) {
+        iso_text(high, b->stop.us + 14 * LR_US_PER_HOUR, 'T');
+        lr_format_date(b->zone, lr_grain_next(b->zone, LR_DAY, b->stop.us), day);
+        if (strcmp(day, high) > 0) strcpy(high, day);
+    }
     lr_value from = lr_text(low), to = lr_text(high);
     lr_sqlf(q, " OR (%Q >= %V AND %Q < %V)", column, &from, column, &to);
 }
 
+#define ISO_MONTH "[0-9][0-9][0-9][0-9]-[0-9][0-9]-*"
+
+/* Text that begins with a digit and is no date, anywhere in the column: with an
+ * index one look for each month, else one scan. */
+static int strange(lr_sql *q, const lr_sql *from, const lr_sql *column, const lr_bounds *b)
+{
+    if (b->mode != LR_ISO) return 0;
+    if (!b->indexed) {
+        lr_sqlf(q, "SELECT typeof(%Q), %Q, 0%Q AND %Q >= '0' AND %Q < ':' AND %Q NOT GLOB '" ISO_MONTH "' LIMIT 1", column, column, from,
+                column, column, column);
+        return 1;
+    }
+    lr_sqlf(q, "WITH RECURSIVE \"m\"(\"v\") AS (SELECT min(%Q)%Q AND %Q >= '0' AND %Q < ':' UNION ALL SELECT (SELECT min(%Q)%Q AND "
+               "%Q >= substr(\"m\".\"v\", 1, 7) || '.' AND %Q < ':') FROM \"m\" WHERE \"m\".\"v\" GLOB '" ISO_MONTH "') "
+               "SELECT typeof(\"v\"), \"v\", 0 FROM \"m\" WHERE \"v\" NOT GLOB '" ISO_MONTH "' LIMIT 1",
+            column, from, column, column, column, from, column, column);
+    return 1;
+}
+
 static int misplaced(lr_sql *q, const lr_sql *from, const lr_sql *column, const lr_bounds *b)
 {
-    if (!b->start.set && !b->stop.set) return 0;
     lr_value zone = lr_text(lr_zone_name(b->zone));
     lr_sqlf(q, "SELECT typeof(%Q), %Q, lrun_try_us(%Q, %V) IS NOT NULL%Q AND (", column, column, column, &zone, from);
     if (b->mode == LR_NUMBER) {
@@ -167,8 +193,7 @@ static int misplaced(lr_sql *q, const lr_sql *from, const lr_sql *column, const 
             lr_sqlf(q, " OR (%Q >= %V AND %Q < %V)) AND lrun_try_us(%Q, %V) IS NULL LIMIT 1", column, &low, column, &high, column, &zone);
             return 1;
         }
-        if (b->start.set) near_edge(q, column, b, &b->start);
-        if (b->stop.set) near_edge(q, column, b, &b->stop);
+        around(q, column, b);
     } else {
         lr_sqlf(q, b->mode == LR_UNIX ? "%Q >= 253402300800 OR %Q <= -253402300800"
                                       : "(%Q > -100000000000 AND %Q < 100000000000)",
@@ -260,6 +285,8 @@ const lr_dialect lr_sqlite_dialect = {
     .add_column = add_column,
     .within = within,
     .misplaced = misplaced,
+    .strange = strange,
+    .indexed = lr_sqlite_indexed,
     .newest = newest,
     .instant = instant,
     .order = order,

@@ -120,6 +120,24 @@ static int read_keys(const reader *r, const char *schema, const char *name, lr_r
     return got < 0 ? -1 : 0;
 }
 
+static int read_definition(const reader *r, const char *schema, const char *name, lr_relation *out)
+{
+    lr_buf sql = {0};
+    lr_buf_puts(&sql, "SELECT 1 FROM \"");
+    for (const char *p = schema; *p != 0; p++) lr_buf_printf(&sql, *p == '"' ? "\"\"" : "%c", *p);
+    lr_buf_puts(&sql, "\".sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE AND (sql LIKE '%on conflict replace%' OR sql LIKE '%on conflict ignore%')");
+    lr_value arg = lr_text(name);
+    lr_cursor *k = NULL;
+    const lr_value *v;
+    int failed = r->d->query(r->c, sql.data, &arg, 1, &k, r->e);
+    lr_buf_free(&sql);
+    if (failed != 0) return -1;
+    int got = r->d->next(k, &v, r->e);
+    out->drops_rows = got == 1;
+    r->d->finish(k);
+    return got < 0 ? -1 : 0;
+}
+
 static int read_cascades(const reader *r, const char *schema, const char *name, lr_relation *out)
 {
     lr_cursor *k;
@@ -159,8 +177,23 @@ int lr_sqlite_relation(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_tab
     d->finish(k);
     if (got < 0) return -1;
     if (!all || out->is_view) return 0;
+    if (read_definition(&r, schema, t->name, out) != 0) return -1;
     if (read_keys(&r, schema, t->name, out) != 0) return -1;
     return read_cascades(&r, schema, t->name, out);
+}
+
+int lr_sqlite_indexed(const lr_driver *d, lr_conn *c, const lr_table *t, const char *column, lr_err *e)
+{
+    const char *schema = t->schema != NULL ? t->schema : "main";
+    lr_value args[3] = {lr_text(t->name), lr_text(schema), lr_text(column)};
+    lr_cursor *k;
+    const lr_value *v;
+    if (d->query(c, "SELECT 1 FROM pragma_index_list(?1, ?2) l, pragma_index_xinfo(l.name, ?2) x WHERE l.partial = 0 AND x.seqno = 0 "
+                    "AND x.name = ?3 COLLATE NOCASE AND x.coll = 'BINARY' LIMIT 1", args, 3, &k, e) != 0)
+        return -1;
+    int got = d->next(k, &v, e);
+    d->finish(k);
+    return got;
 }
 
 static int present(const reader *r, const char *schema, const char *name)

@@ -16,7 +16,7 @@ return function(o, cl)
     job = found.name
   end
   local last = cl.given.last or "10"
-  if not last:match("^%d+$") or tonumber(last) < 1 then
+  if not last:match("^%d+$") or not math.tointeger(tonumber(last)) or tonumber(last) < 1 then
     return fail.show({ status = 2, message = ("--last '%s' is no positive number"):format(last), hint = "write --last 20" }, o.json)
   end
   local path = cl.args[1] and cl.args[1]:match("[/.]") and cl.args[1] or nil

@@ -31,7 +31,7 @@ for _, way in ipairs(WAYS) do
       copy(w, way[2])
       copy(w, way[2], 'reconcile { rows, with = "t", sum = { id = "id", v = "v" } }')
       assert.same(w:source_rows "SELECT id, v FROM s ORDER BY id", w:rows "SELECT id, v FROM t ORDER BY id")
-      assert.equal("9007199254740992|9007199254740992", w:one "SELECT source_value, warehouse_value FROM lrun_checks WHERE metric = 'sum(id)'")
+      assert.equal("9007199254740991|9007199254740991", w:one "SELECT source_value, warehouse_value FROM lrun_checks WHERE metric = 'sum(id)'")
     end)
 
     it("decimals keep every digit (S20)", function()
@@ -85,9 +85,9 @@ for _, way in ipairs(WAYS) do
       for i, v in ipairs(values) do rows[i] = ("(%d, %s)"):format(i, w.from:text(v)) end
       w:source("INSERT INTO s VALUES (100, NULL), " .. table.concat(rows, ", "))
       copy(w, way[2])
-      local held = "SELECT id, v IS NULL, length(v), {hex v} FROM %s ORDER BY id"
-      local function plain(list) for i, row in ipairs(list) do list[i] = row:gsub("|f|", "|0|"):gsub("|t|", "|1|") end return list end
-      assert.same(plain(w:source_rows(held:format "s")), plain(w:rows(held:format "t")))
+      local held = "SELECT id, length(v), {hex v} FROM %s WHERE v IS NOT NULL ORDER BY id"
+      assert.same(w:source_rows(held:format "s"), w:rows(held:format "t"))
+      assert.same({ "100" }, w:rows "SELECT id FROM t WHERE v IS NULL")
     end)
   end)
 end

@@ -42,7 +42,7 @@ M.dir = os.getenv "LRUN_TEST_PG_DIR"
 local function psql(url, script, level)
   local r = process.run({ "psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-f", "-", url },
     { stdin = script, env = { PGOPTIONS = SESSION }, timeout = 300 })
-  if r.status ~= 0 or r.err ~= "" then error(("psql: %s\n%s"):format(r.err, script), level) end
+  if r.status ~= 0 or r.err ~= "" then error(("psql: %s\n%s"):format(r.err, script:sub(1, 2000)), level) end
   return r.out
 end
 
@@ -57,9 +57,9 @@ setmetatable(made, { __gc = function(list)
 end })
 
 local EMPTY = [[
+ALTER DATABASE %s RESET ALL;
 \connect %s
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() \g /dev/null
-ALTER DATABASE %s RESET ALL;
 DO $$ DECLARE s name; BEGIN
   FOR s IN SELECT nspname FROM pg_namespace WHERE nspname NOT LIKE 'pg\_%%' AND nspname <> 'information_schema' LOOP
     EXECUTE format('DROP SCHEMA %%I CASCADE', s);

@@ -29,11 +29,13 @@ static void put64(lr_buf *b, int64_t v)
     lr_buf_add(b, &x, 8);
 }
 
-int lr_pg_scale(const char *decl)
+void lr_pg_numeric(const char *decl, int *scale, int *whole)
 {
-    const char *comma = strncmp(decl, "numeric(", 8) == 0 ? strchr(decl, ',') : NULL;
-    if (comma != NULL) return atoi(comma + 1);
-    return strncmp(decl, "numeric(", 8) == 0 ? 0 : -1;
+    *scale = *whole = -1;
+    if (strncmp(decl, "numeric(", 8) != 0 || strstr(decl, "[]") != NULL) return;
+    const char *comma = strchr(decl, ',');
+    *scale = comma != NULL ? atoi(comma + 1) : 0;
+    *whole = atoi(decl + 8) - *scale;
 }
 
 int lr_pg_fits_float(double d)
@@ -111,8 +113,9 @@ static int encode_real(lr_buf *b, const lr_value *v, kind k)
 }
 
 /* numeric: groups of four decimal digits around the point. */
-static int encode_numeric(lr_buf *b, const lr_value *v, int scale)
+static int encode_numeric(lr_buf *b, const lr_value *v, const target *t)
 {
+    const int scale = t->scale;
     char text[48];
     const char *p;
     size_t n;
@@ -146,6 +149,9 @@ static int encode_numeric(lr_buf *b, const lr_value *v, int scale)
         if (significant > scale) return 0;
         shown = scale;
     }
+    size_t zeros = 0;
+    while (at + zeros < point && p[at + zeros] == '0') zeros++;
+    if (t->whole >= 0 && (int)(point - at - zeros) > t->whole) return 0;
     int16_t groups[40];
     int ngroups = 0, before = (int)(point - at), weight = (before + 3) / 4 - 1;
     for (int g = 0; g <= weight; g++) {
@@ -213,8 +219,9 @@ static int encode_time(lr_buf *b, const lr_value *v, kind k)
     return 1;
 }
 
-int lr_pg_encode(lr_buf *b, const lr_value *v, kind k, int scale)
+int lr_pg_encode(lr_buf *b, const lr_value *v, const target *t)
 {
+    const kind k = t->kind;
     if (v->type == LR_NULL) {
         put32(b, -1);
         return 1;
@@ -228,7 +235,7 @@ int lr_pg_encode(lr_buf *b, const lr_value *v, kind k, int scale)
     case K_REAL4:
         return encode_real(b, v, k);
     case K_NUMERIC:
-        return encode_numeric(b, v, scale);
+        return encode_numeric(b, v, t);
     case K_BOOL:
         if ((v->type != LR_BOOL && v->type != LR_INT) || (v->i != 0 && v->i != 1)) return 0;
         put32(b, 1);

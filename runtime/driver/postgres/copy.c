@@ -52,11 +52,11 @@ int lr_pg_sink(lr_conn *c, const char *table, const lr_column *columns, int n, i
     s->n = n;
     s->columns = lr_malloc((size_t)(n + 1) * sizeof *s->columns);
     for (int i = 0; i < n; i++)
-        s->columns[i] = (target){lr_strdup(columns[i].name), lr_strdup(columns[i].decl), kind_of(columns[i].decl), -1};
+        s->columns[i] = (target){lr_strdup(columns[i].name), lr_strdup(columns[i].decl), kind_of(columns[i].decl), -1, -1};
     s->streams = streams;
     s->binary = 1;
     for (int i = 0; i < n; i++) {
-        s->columns[i].scale = lr_pg_scale(columns[i].decl);
+        lr_pg_numeric(columns[i].decl, &s->columns[i].scale, &s->columns[i].whole);
         if (s->columns[i].kind == K_OTHER) s->binary = 0;
     }
     s->copy = lr_strdup(table);
@@ -237,10 +237,33 @@ static int too_fine(const char *text, int scale)
     return scale >= 0 && strchr(text, 'e') == NULL && finer(text, strlen(text), scale);
 }
 
+/* More digits before the point than numeric(p, scale) holds. */
+static int too_large(const char *p, size_t n, int whole)
+{
+    if (n > 0 && *p == '-') {
+        p++;
+        n--;
+    }
+    while (n > 0 && *p == '0') {
+        p++;
+        n--;
+    }
+    size_t digits = 0;
+    while (digits < n && p[digits] >= '0' && p[digits] <= '9') digits++;
+    return whole >= 0 && digits > (size_t)whole;
+}
+
 static int put_number(lr_sink *s, const lr_value *row, int at, kind k, lr_err *e)
 {
     const lr_value *v = &row[at];
     char text[48];
+    if (k == K_NUMERIC && (v->type == LR_INT || v->type == LR_REAL || v->type == LR_TEXT || v->type == LR_DECIMAL)) {
+        char shown[48];
+        const char *p = v->type == LR_INT ? shown : v->type == LR_REAL ? lr_format_real(v->r, shown) : v->s.p;
+        if (v->type == LR_INT) snprintf(shown, sizeof shown, "%" PRId64, v->i);
+        size_t n = v->type == LR_INT || v->type == LR_REAL ? strlen(p) : v->s.n;
+        if (too_large(p, n, s->columns[at].whole)) return refuse(s, row, at, "", e);
+    }
     if (v->type == LR_INT) {
         int64_t i = v->i;
         if (k != K_NUMERIC && (i > (INT64_C(1) << 53) || i < -(INT64_C(1) << 53)) && (int64_t)(double)i != i) return refuse(s, row, at, "", e);
@@ -350,7 +373,7 @@ static int put_binary(lr_sink *s, const lr_value *row)
     size_t from = s->bytes.len;
     lr_pg_put16(&s->bytes, s->n);
     for (int i = 0; i < s->n; i++)
-        if (!lr_pg_encode(&s->bytes, &row[i], s->columns[i].kind, s->columns[i].scale)) {
+        if (!lr_pg_encode(&s->bytes, &row[i], &s->columns[i])) {
             s->bytes.len = from;
             return 0;
         }

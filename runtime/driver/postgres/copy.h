@@ -13,14 +13,15 @@ typedef struct target {
     char *decl;
     kind kind;
     int scale; /* of numeric(p, s), -1 for none */
+    int whole; /* digits before its point, p - s, -1 for any number */
 } target;
 
 /* Append a value with its length. 0, and maybe some bytes, where the value has
  * no binary form here or would be changed by it: text says why. */
-int lr_pg_encode(lr_buf *b, const lr_value *v, kind k, int scale);
+int lr_pg_encode(lr_buf *b, const lr_value *v, const target *t);
 
 void lr_pg_put16(lr_buf *b, int v);
-int lr_pg_scale(const char *decl);
+void lr_pg_numeric(const char *decl, int *scale, int *whole);
 
 /* Does a float of four bytes stand for the same number? */
 int lr_pg_fits_float(double d);

@@ -3,11 +3,11 @@
  *   lrun_us(value, mode, zone)      microseconds since 1970 UTC; NULL for NULL;
  *                                   an error where the value is no time
  *   lrun_try_us(value, zone)        the same for ISO text, else NULL
- *   lrun_misplaced(value, mode, zone, start, start_open, stop, stop_closed)
+ *   lrun_misplaced(value, mode, zone, start, its instant, start_open, stop, its instant, stop_closed)
  *                                   1 where comparing the stored form with the
  *                                   bounds puts the value on another side than
  *                                   its instant, or it is no time at all
- *   lrun_within(value, mode, zone, start, start_open, stop, stop_closed)
+ *   lrun_within(the same)              
  *                                   1 where the instant is inside the bounds
  *   lrun_keeps(value, affinity)     1 where a column of that affinity keeps the
  *                                   value exactly
@@ -118,10 +118,10 @@ static void fn_within(sqlite3_context *ctx, int n, sqlite3_value **v)
     const lr_zone *z = zone_arg(ctx, v[2], 2);
     instant t, b;
     int inside = to_instant(v[0], mode, z, &t) == 0;
-    if (inside && sqlite3_value_type(v[3]) != SQLITE_NULL && to_instant(v[3], mode, z, &b) == 0)
-        inside = sqlite3_value_int(v[4]) ? order(&t, &b) > 0 : order(&t, &b) >= 0;
-    if (inside && sqlite3_value_type(v[5]) != SQLITE_NULL && to_instant(v[5], mode, z, &b) == 0)
-        inside = sqlite3_value_int(v[6]) ? order(&t, &b) <= 0 : order(&t, &b) < 0;
+    if (inside && sqlite3_value_type(v[3]) != SQLITE_NULL && to_instant(v[4], mode, z, &b) == 0)
+        inside = sqlite3_value_int(v[5]) ? order(&t, &b) > 0 : order(&t, &b) >= 0;
+    if (inside && sqlite3_value_type(v[6]) != SQLITE_NULL && to_instant(v[7], mode, z, &b) == 0)
+        inside = sqlite3_value_int(v[8]) ? order(&t, &b) <= 0 : order(&t, &b) < 0;
     sqlite3_result_int(ctx, inside);
 }
 
@@ -156,10 +156,10 @@ static void fn_misplaced(sqlite3_context *ctx, int n, sqlite3_value **v)
     int wrong = to_instant(v[0], mode, z, &t) != 0;
     /* Numbers compare as numbers: only text can be on the wrong side. */
     if (!wrong && mode[0] == 'i') {
-        if (sqlite3_value_type(v[3]) != SQLITE_NULL && to_instant(v[3], mode, z, &b) == 0)
-            wrong = sides_differ(v[0], &t, v[3], &b, 1, !sqlite3_value_int(v[4]));
-        if (!wrong && sqlite3_value_type(v[5]) != SQLITE_NULL && to_instant(v[5], mode, z, &b) == 0)
-            wrong = sides_differ(v[0], &t, v[5], &b, 0, sqlite3_value_int(v[6]));
+        if (sqlite3_value_type(v[3]) != SQLITE_NULL && to_instant(v[4], mode, z, &b) == 0)
+            wrong = sides_differ(v[0], &t, v[3], &b, 1, !sqlite3_value_int(v[5]));
+        if (!wrong && sqlite3_value_type(v[6]) != SQLITE_NULL && to_instant(v[7], mode, z, &b) == 0)
+            wrong = sides_differ(v[0], &t, v[6], &b, 0, sqlite3_value_int(v[8]));
     }
     sqlite3_result_int(ctx, wrong);
 }
@@ -191,8 +191,8 @@ int lr_sqlite_register_functions(sqlite3 *db)
     const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
     if (sqlite3_create_function(db, "lrun_us", 3, flags, NULL, fn_us, NULL, NULL) != SQLITE_OK ||
         sqlite3_create_function(db, "lrun_try_us", 2, flags, NULL, fn_try_us, NULL, NULL) != SQLITE_OK ||
-        sqlite3_create_function(db, "lrun_misplaced", 7, flags, NULL, fn_misplaced, NULL, NULL) != SQLITE_OK ||
-        sqlite3_create_function(db, "lrun_within", 7, flags, NULL, fn_within, NULL, NULL) != SQLITE_OK ||
+        sqlite3_create_function(db, "lrun_misplaced", 9, flags, NULL, fn_misplaced, NULL, NULL) != SQLITE_OK ||
+        sqlite3_create_function(db, "lrun_within", 9, flags, NULL, fn_within, NULL, NULL) != SQLITE_OK ||
         sqlite3_create_function(db, "lrun_keeps", 2, flags, NULL, fn_keeps, NULL, NULL) != SQLITE_OK)
         return -1;
     return 0;

@@ -107,6 +107,9 @@ int lr_sqlite_error(lr_conn *c, int rc, const char *sql, lr_err *e)
     case SQLITE_AUTH:
         status = primary == SQLITE_AUTH ? LR_FAILED : LR_UNREACHABLE;
         break;
+    case SQLITE_CONSTRAINT:
+        hint = "a row breaks a constraint of the target: fix the source, or leave such rows out with where";
+        break;
     case SQLITE_CORRUPT:
         hint = "check the file with PRAGMA integrity_check";
         break;
@@ -188,6 +191,19 @@ static int is_wal(lr_conn *c, const char *schema, lr_err *e)
     return rc == SQLITE_ROW ? wal : -1;
 }
 
+/* Two first runs at once: this change of mode does not ask the busy handler. */
+static int start_wal(lr_conn *c, lr_err *e)
+{
+    int64_t from = now_us();
+    while (simple(c, "PRAGMA journal_mode = WAL", e) != 0) {
+        if (e->status != LR_BUSY || ask_stop(c) || now_us() - from > (int64_t)c->how.lock_timeout_ms * 1000) return -1;
+        memset(e, 0, sizeof *e);
+        struct timespec nap = {0, 5000000L};
+        nanosleep(&nap, NULL);
+    }
+    return 0;
+}
+
 static int set_up(lr_conn *c, int fresh, lr_err *e)
 {
     sqlite3_extended_result_codes(c->db, 1);
@@ -200,9 +216,7 @@ static int set_up(lr_conn *c, int fresh, lr_err *e)
         return lr_fail(e, LR_FAILED, "SQLite refused lrun's functions: %s", sqlite3_errmsg(c->db));
     if (simple(c, "PRAGMA foreign_keys = ON", e) != 0) return -1;
     if (simple(c, "PRAGMA cache_size = -8192", e) != 0) return -1;
-    if (!c->how.readonly && fresh && strcmp(c->path, ":memory:") != 0 &&
-        simple(c, "PRAGMA journal_mode = WAL", e) != 0)
-        return -1;
+    if (!c->how.readonly && fresh && strcmp(c->path, ":memory:") != 0 && start_wal(c, e) != 0) return -1;
     int wal = is_wal(c, "main", e);
     if (wal < 0) return -1;
     /* In WAL mode NORMAL cannot lose a part of a transaction, and saves a sync
