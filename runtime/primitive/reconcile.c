@@ -118,6 +118,22 @@ static lr_sql aggregate(const plan *p, const lr_sql *rows, int source)
     return q;
 }
 
+/* Engines write the same truth, number or moment in different ways. */
+static const char *group_key(lr_arena *a, lr_value v)
+{
+    lr_time t;
+    char moment[40];
+    if (v.type == LR_BOOL) v.type = LR_INT;
+    const char *text = lr_value_text(a, &v);
+    if (v.type == LR_TEXT && lr_time_parse(v.s.p, v.s.n, lr_zone_utc(), &t) == 0 && !t.date_only && t.sub == 0)
+        return lr_dup(a, lr_format_instant(lr_zone_utc(), t.us, moment));
+    if ((v.type != LR_DECIMAL && v.type != LR_REAL) || !lr_is_decimal(text, strlen(text))) return text;
+    char *shortest = lr_decimal_minus(text, "0");
+    text = lr_dup(a, shortest);
+    free(shortest);
+    return text;
+}
+
 static int read_side(const plan *p, const lr_place *w, const lr_sql *q, side **out, int *n, lr_err *e)
 {
     lr_arena *a = &p->run->arena;
@@ -137,14 +153,7 @@ static int read_side(const plan *p, const lr_place *w, const lr_sql *q, side **o
         side *s = &(*out)[(*n)++];
         s->group = lr_alloc(a, (size_t)(p->nby + 1) * sizeof *s->group);
         for (int i = 0; i < p->nby; i++) {
-            lr_value v = row[i];
-            if (v.type == LR_BOOL) v.type = LR_INT; /* engines name truth differently */
-            s->group[i] = lr_value_text(a, &v);
-            if ((v.type == LR_DECIMAL || v.type == LR_REAL) && lr_is_decimal(s->group[i], strlen(s->group[i]))) {
-                char *shortest = lr_decimal_minus(s->group[i], "0");
-                s->group[i] = lr_dup(a, shortest);
-                free(shortest);
-            }
+            s->group[i] = group_key(a, row[i]);
         }
         for (int i = 0; i <= 2 * p->nsums; i++) s->values[i] = lr_value_text(a, &row[p->nby + i]);
         for (int i = 0; i < p->nsums; i++) {

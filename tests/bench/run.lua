@@ -30,9 +30,12 @@ end
 
 local function call(...) output_of { ... } end
 
+-- A file system in memory, where the system has one: a sync costs nothing there.
+local MEMORY = "/dev/shm"
+
 -- The temporary folder goes when this leaves its scope, however that happens.
-local function scratch()
-  local path = output_of { "mktemp", "-d" }:match "[^\n]+"
+local function scratch(under)
+  local path = output_of { "mktemp", "-d", under and "-p", under }:match "[^\n]+"
   return setmetatable({}, { __close = function() call("rm", "-rf", path) end }), path
 end
 
@@ -91,6 +94,14 @@ local function start_lane(dir)
   return s, mb, ours, our_mb
 end
 
+-- The same without the waits for the disk that a ledger's two commits cost.
+local function start_in_memory(dir)
+  local _ <close>, memory = scratch(MEMORY)
+  call("cp", dir .. "/nightly.db", memory)
+  call("cp", dir .. "/none.db", memory .. "/source.db")
+  return start_lane(memory)
+end
+
 -- The same day of two warehouses; another day in each round.
 local function day_lane(dir, round)
   local day, next_day = ("2025-06-%02d"):format(round), ("2025-06-%02d"):format(round + 1)
@@ -110,7 +121,7 @@ end
 
 local function lanes_of(n)
   local day = ("a day of %d, a process each"):format(n // 365)
-  return {
+  local lanes = {
     { "start to exit, an empty job", start_lane, more_ms, "<= 3 ms" },
     { "load", table_lane("load", "load", "none"), speed, ">= 0.97" },
     { "merge, half existing", table_lane("merge", "merge", "half"), speed, ">= 0.97" },
@@ -119,6 +130,10 @@ local function lanes_of(n)
     { "map, nothing written", map_lane("map_drop", n), per_second(n), ">= 1000000" },
     { "map and load", map_lane("map", n), per_second(n), ">= 1000000" },
   }
+  if os.execute("test -w " .. MEMORY) then
+    table.insert(lanes, 2, { "the same, with no disk to wait for", start_in_memory, more_ms, "<= 3 ms" })
+  end
+  return lanes
 end
 
 local function prepare(dir, n)
@@ -142,8 +157,8 @@ end
 local LINE = "%-42s %9s %9s  %-15s %-11s %9s %9s\n"
 
 local function print_line(name, seconds, ours, figure, target, mb, our_mb)
-  local s = "%.4f"
-  io.write(LINE:format(name, s:format(seconds), s:format(ours), figure, target, ("%.1f"):format(mb), ("%.1f"):format(our_mb)))
+  local s, m = "%.4f", "%.1f"
+  io.write(LINE:format(name, s:format(seconds), s:format(ours), figure, target, m:format(mb), m:format(our_mb)))
   io.flush()
 end
 
