@@ -10,7 +10,7 @@ static const lr_option job_options[] = {
 
 static const lr_option window_options[] = {
     {"since", LR_ARG_MARK, 1, NULL, "a watermark: watermark() or watermark { ... }"},
-    {"lookback", LR_ARG_SPAN | LR_ARG_INT, 0, NULL, "how far before the watermark to read again: days(2), or a number for numbers"},
+    {"lookback", LR_ARG_SPAN | LR_ARG_INT, 0, NULL, "how far before the watermark to read again: days(2); a number where the watermark is one"},
 };
 
 static const lr_option watermark_options[] = {

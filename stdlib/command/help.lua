@@ -47,6 +47,8 @@ values in a job
   null                  NULL of a database
   blob(s)               bytes to be stored as such, in rows that a map gives
 
+Columns of exact decimals (DECIMAL, NUMERIC) arrive as text in map and rows(): tonumber(row.amount) > 3.
+
 Rows have :map(fn, new_columns), :filter(fn), :rows() and :count(). In a map integers are exact 64-bit numbers,
 NULL is null, and a row that the function answers with nil is dropped. A new column is declared:
 rows:map(fn, { total = "numeric(12,2)" }).]]
