@@ -37,6 +37,9 @@ local function pairs_of(list, name)
     if not key then
       return usage(("--%s '%s' has no name"):format(name, text), ("write --%s NAME=VALUE"):format(name))
     end
+    if not utf8.len(text) then
+      return usage(("--%s %s is no UTF-8"):format(name, (text:gsub("[\128-\255]", "?"))), "pass it in UTF-8")
+    end
     if out[key] then return usage(("--%s %s is given twice"):format(name, key)) end
     out[key] = value
   end

@@ -68,6 +68,24 @@ static void hide_from_source(lr_run *run, const lr_target *t)
     }
 }
 
+static int check_names(const lr_run *run, const lr_target *t, lr_err *e)
+{
+    size_t most = run->session->warehouse->dialect->longest_name;
+    for (int i = 0; most > 0 && i < t->source->n; i++)
+        if (strlen(t->source->fields[i].name) > most) {
+            lr_fail(e, LR_FAILED, "the column name \"%s\" is longer than the warehouse's %zu bytes", t->source->fields[i].name, most);
+            return lr_hint(e, "give it a shorter one: columns = { short = \"...\" }");
+        }
+    return 0;
+}
+
+/* A decimal that the engine has no exact type for is kept as text. */
+static void tell_text(lr_run *run, const lr_target *t, const lr_field *from, const lr_field *to)
+{
+    if (strncasecmp(from->decl, "numeric", 7) != 0 || strcasecmp(to->decl, "TEXT") != 0) return;
+    lr_note(run, "%s.%s is TEXT: a %s has more digits than a number of this engine keeps", t->name, to->name, from->decl);
+}
+
 static int make(lr_run *run, lr_target *t, const char *index_column, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
@@ -80,6 +98,7 @@ static int make(lr_run *run, lr_target *t, const char *index_column, lr_err *e)
         fields[i].decl = rs->fields[i].local ? rs->fields[i].decl
                              : w->dialect->type_for(&run->arena, rs->fields[i].declared ? NULL : from, rs->fields[i].decl);
     }
+    for (int i = 0; i < rs->n; i++) tell_text(run, t, &rs->fields[i], &fields[i]);
     if (n > rs->n) {
         fields[rs->n].name = t->stamp;
         fields[rs->n].decl = "TIMESTAMP";
@@ -309,7 +328,7 @@ int lr_target_open(lr_run *run, const lr_primitive *p, const lr_args *args, cons
     if (w->dialect->resolve(w->driver, w->conn, &run->arena, w->schema, into, &table, e) != 0) return -1;
     if (w->dialect->relation(w->driver, w->conn, &run->arena, &table, 1, &t->rel, e) != 0) return -1;
     t->name = lr_dup(&run->arena, t->rel.exists ? t->rel.table.name : into);
-    if (refuse_name(run, t, e) != 0 || refuse_reading(run, t, e) != 0) return -1;
+    if (check_names(run, t, e) != 0 || refuse_name(run, t, e) != 0 || refuse_reading(run, t, e) != 0) return -1;
     if (!t->rel.exists && !lr_arg_bool(lr_arg_of(p, args, "create"), 1)) {
         lr_fail(e, LR_FAILED, "%s does not exist", t->name);
         return lr_hint(e, "make it, or drop create = false");

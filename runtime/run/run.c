@@ -218,6 +218,7 @@ void lr_run_abandon(lr_run *run, const lr_err *why)
     if (run->mode != LR_MODE_RUN || run->run_id == 0) return;
     char text[2048];
     lr_err_format(why, text, sizeof text);
+    lr_plain_text(text);
     const char *status = why->status == LR_DIFFERS ? "differs"
                          : why->status == LR_SIGINT || why->status == LR_SIGTERM ? "interrupted" : "failed";
     /* A stop that was asked for must not stop the ledger's last word. */

@@ -114,6 +114,9 @@ int lr_doom(lr_run *run, const lr_err *e);
 void lr_report(lr_run *run, const lr_event *ev);
 void lr_note(lr_run *run, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Bytes that are no UTF-8 become '?', so that any engine keeps the text. */
+void lr_plain_text(char *text);
+
 /* A value as text, in the arena: numbers in digits, NULL as NULL pointer. */
 const char *lr_value_text(lr_arena *a, const lr_value *v);
 

@@ -109,6 +109,20 @@ int lr_query_value(lr_run *run, const lr_place *p, const lr_sql *q, lr_arena *a,
     return got < 0 ? -1 : 0;
 }
 
+void lr_plain_text(char *text)
+{
+    for (unsigned char *p = (unsigned char *)text; *p != 0;) {
+        int len = *p < 0x80 ? 1 : *p >= 0xC2 && *p < 0xE0 ? 2 : (*p & 0xF0) == 0xE0 ? 3 : *p >= 0xF0 && *p < 0xF5 ? 4 : 0;
+        int good = len > 0;
+        for (int i = 1; good && i < len; i++) good = (p[i] & 0xC0) == 0x80;
+        /* surrogates, overlong forms and what lies past the last character */
+        if (good && len > 1)
+            good = !((*p == 0xE0 && p[1] < 0xA0) || (*p == 0xED && p[1] > 0x9F) || (*p == 0xF0 && p[1] < 0x90) || (*p == 0xF4 && p[1] > 0x8F));
+        if (!good) *p = '?';
+        p += good ? len : 1;
+    }
+}
+
 const char *lr_value_text(lr_arena *a, const lr_value *v)
 {
     char text[48];

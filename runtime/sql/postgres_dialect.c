@@ -172,6 +172,7 @@ static int bends(lr_sql *q, const lr_sql *expr, const char *from_decl, const cha
 const lr_dialect lr_postgres_dialect = {
     .name = "postgresql",
     .has_schemas = 1,
+    .longest_name = 63,
     .row_locks = 1,
     .checks_rows = 1,
     .placeholder = placeholder,

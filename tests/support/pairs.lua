@@ -22,7 +22,7 @@ local WORDS = {
   sqlite = {
     blob = "BLOB", double = "REAL", bigint = "INTEGER", yes = "1", no = "0", boolean = "BOOLEAN",
     bytes = function(hex) return "x'" .. hex .. "'" end,
-    money = function(column) return "printf('%.2f', " .. column .. ")" end,
+    money = function(column) return "CASE WHEN " .. column .. " IS NOT NULL THEN printf('%.2f', " .. column .. ") END" end,
     day = function(column) return "substr(" .. column .. ", 1, 10)" end,
     list = function(what) return "group_concat(" .. what .. ", ',')" end,
     hex = function(column) return "lower(hex(" .. column .. "))" end,

@@ -244,6 +244,7 @@ int lr_pg_encode(lr_buf *b, const lr_value *v, const target *t)
     case K_TEXT:
         if ((v->type != LR_TEXT && v->type != LR_DECIMAL) || memchr(v->s.p, 0, v->s.n) != NULL || !lr_pg_valid_utf8(v->s.p, v->s.n))
             return 0;
+        if (t->whole >= 0 && v->s.n > (size_t)t->whole) return 0; /* counted in letters, by text */
         put32(b, (int32_t)v->s.n);
         lr_buf_add(b, v->s.p, v->s.n);
         return 1;

@@ -58,6 +58,8 @@ int lr_pg_sink(lr_conn *c, const char *table, const lr_column *columns, int n, i
     for (int i = 0; i < n; i++) {
         lr_pg_numeric(columns[i].decl, &s->columns[i].scale, &s->columns[i].whole);
         if (s->columns[i].kind == K_OTHER) s->binary = 0;
+        const char *open = strchr(columns[i].decl, '(');
+        if (s->columns[i].kind == K_TEXT && open != NULL) s->columns[i].whole = atoi(open + 1);
     }
     s->copy = lr_strdup(table);
     *out = s;
@@ -200,6 +202,9 @@ static int put_text(lr_sink *s, const lr_value *row, int at, lr_err *e)
     const lr_value *v = &row[at];
     if (memchr(v->s.p, 0, v->s.n) != NULL) return refuse(s, row, at, ", which holds a NUL byte", e);
     if (!lr_pg_valid_utf8(v->s.p, v->s.n)) return refuse(s, row, at, ", which is no UTF-8", e);
+    size_t letters = 0;
+    for (size_t i = 0; i < v->s.n; i++) letters += ((unsigned char)v->s.p[i] & 0xC0) != 0x80;
+    if (s->columns[at].whole >= 0 && letters > (size_t)s->columns[at].whole) return refuse(s, row, at, ", which is longer", e);
     put_escaped(&s->buf, v->s.p, v->s.n);
     return 0;
 }
@@ -257,6 +262,13 @@ static int put_number(lr_sink *s, const lr_value *row, int at, kind k, lr_err *e
 {
     const lr_value *v = &row[at];
     char text[48];
+    /* what a function gave back untouched */
+    static const char *const special[] = {"NaN", "Infinity", "-Infinity"};
+    for (int i = 0; v->type == LR_TEXT && i < 3; i++)
+        if (v->s.n == strlen(special[i]) && memcmp(v->s.p, special[i], v->s.n) == 0) {
+            lr_buf_add(&s->buf, v->s.p, v->s.n);
+            return 0;
+        }
     if (k == K_NUMERIC && (v->type == LR_INT || v->type == LR_REAL || v->type == LR_TEXT || v->type == LR_DECIMAL)) {
         char shown[48];
         const char *p = v->type == LR_INT ? shown : v->type == LR_REAL ? lr_format_real(v->r, shown) : v->s.p;

@@ -13,7 +13,7 @@ typedef struct target {
     char *decl;
     kind kind;
     int scale; /* of numeric(p, s), -1 for none */
-    int whole; /* digits before its point, p - s, -1 for any number */
+    int whole; /* digits before its point, p - s; of varchar(n) its letters; -1 for any number */
 } target;
 
 /* Append a value with its length. 0, and maybe some bytes, where the value has

@@ -62,6 +62,12 @@ int lr_pg_error(lr_conn *c, const PGresult *r, const char *sql, lr_err *e)
         one_line(detail, text, sizeof text);
         snprintf(e->message + n, sizeof e->message - n, ": %s", text);
     }
+    const char *context = r != NULL ? PQresultErrorField(r, PG_DIAG_CONTEXT) : NULL;
+    if (context != NULL && strncmp(context, "COPY ", 5) == 0) {
+        size_t n = strlen(e->message);
+        one_line(context, text, sizeof text);
+        snprintf(e->message + n, sizeof e->message - n, " (%.300s)", text);
+    }
     const char *position = r != NULL ? PQresultErrorField(r, PG_DIAG_STATEMENT_POSITION) : NULL;
     if (position != NULL) e->position = atoi(position);
     if (sql != NULL) snprintf(e->statement, sizeof e->statement, "%s", sql);
@@ -217,7 +223,7 @@ static char *identity(lr_conn *c, lr_err *e)
     PGresult *r = lr_pg_run(c,
         "SELECT (SELECT system_identifier FROM pg_control_system())::text || ' ' || "
         "extract(epoch FROM pg_postmaster_start_time())::text || ' ' || "
-        "pg_is_in_recovery()::text || ' ' || current_database() || ' ' || session_user", NULL, 0, e);
+        "pg_is_in_recovery()::text || ' ' || current_database() || ' ' || session_user || ' ' || current_setting('search_path')", NULL, 0, e);
     char *out = r != NULL && PQntuples(r) == 1 ? lr_strdup(PQgetvalue(r, 0, 0)) : NULL;
     PQclear(r);
     return out;

@@ -1,0 +1,49 @@
+/* What a statement would do, asked from the server without running it. */
+#include "driver/postgres/internal.h"
+#include <string.h>
+
+static const char *const forbidden[] = {"begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release",
+                                        "prepare", "vacuum", "cluster", "reindex", "checkpoint", "listen", "discard",
+                                        "set", "reset", NULL};
+
+static const char *first_word(const char *sql, char *out, size_t size)
+{
+    while (*sql == ' ' || *sql == '\n' || *sql == '\t' || *sql == '(' || *sql == ';') sql++;
+    size_t n = strspn(sql, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    if (n >= size) n = size - 1;
+    for (size_t i = 0; i < n; i++) out[i] = (char)(sql[i] | 0x20);
+    out[n] = 0;
+    return out;
+}
+
+int lr_pg_inspect(lr_conn *c, const char *sql, const lr_inspection **out, lr_err *e)
+{
+    char word[32];
+    lr_arena_free(&c->inspected);
+    memset(&c->inspection, 0, sizeof c->inspection);
+    lr_inspection *seen = &c->inspection;
+    first_word(sql, word, sizeof word);
+    for (int i = 0; forbidden[i] != NULL; i++)
+        if (strcmp(word, forbidden[i]) == 0) seen->forbidden = "transaction control or a setting";
+    *out = seen;
+    if (seen->forbidden != NULL) return 0;
+    PGresult *r = PQprepare(c->pg, "", sql, 0, NULL);
+    int failed = PQresultStatus(r) == PGRES_COMMAND_OK ? 0 : lr_pg_error(c, r, sql, e);
+    PQclear(r);
+    if (failed != 0) return -1;
+    r = PQdescribePrepared(c->pg, "");
+    failed = PQresultStatus(r) == PGRES_COMMAND_OK ? 0 : lr_pg_error(c, r, sql, e);
+    seen->parameters = failed == 0 ? PQnparams(r) : 0;
+    seen->ncolumns = failed == 0 ? PQnfields(r) : 0;
+    lr_column *columns = lr_alloc(&c->inspected, (size_t)(seen->ncolumns + 1) * sizeof *columns);
+    for (int i = 0; failed == 0 && i < seen->ncolumns; i++) {
+        columns[i].name = lr_dup(&c->inspected, PQfname(r, i));
+        columns[i].decl = lr_pg_type_name(c, PQftype(r, i), PQfmod(r, i), e);
+        if (columns[i].decl == NULL) failed = -1;
+    }
+    PQclear(r);
+    seen->columns = columns;
+    seen->readonly = strcmp(word, "select") == 0 || strcmp(word, "values") == 0 || strcmp(word, "table") == 0 ||
+                     strcmp(word, "show") == 0 || strcmp(word, "explain") == 0 || strcmp(word, "with") == 0;
+    return failed;
+}
