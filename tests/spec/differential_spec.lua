@@ -102,7 +102,7 @@ local function new_job(t)
   local options = { rows, 'into = "t"' }
   if primitive == "merge" or primitive == "insert_new" then
     options[#options + 1] = #t.keys == 1 and 'key = "id"' or 'key = { "id", "k" }'
-    if chance(t.unique and 25 or 80) then options[#options + 1] = 'newest = "at"' end
+    if primitive == "merge" and chance(t.unique and 25 or 80) then options[#options + 1] = 'newest = "at"' end
   end
   if primitive == "full_load" then options[#options + 1] = "allow_empty = true" end
   lines[#lines + 1] = primitive .. " { " .. table.concat(options, ", ") .. " }"

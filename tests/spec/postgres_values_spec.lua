@@ -66,6 +66,15 @@ for way in pairs(WAYS) do
       end)
     end
 
+    it("what the server itself refuses is named with its column, and nothing is written", function()
+      for target, value in pairs { uuid = "'no uuid'", jsonb = "'{\"a\": '" } do
+        local w = world("TEXT", { "NULL", value }, way, target)
+        w:refused(1, { "j.lua:3", "t", "column v", hint = false }, "j.lua")
+        assert.equal("0", w:one "SELECT count(*) FROM t")
+        assert.equal("failed", w:last_run().status)
+      end
+    end)
+
     it("a NUL byte and invalid UTF-8 in text are refused, never cut (S25)", function()
       for _, bytes in ipairs { "a\0b", "\0", "a\0", "\252", "ab\xc3", "\xed\xa0\x80", "\xc0\xaf", "\xf4\x90\x80\x80", "\xe2\x82" } do
         refused(world("TEXT", { "'a'", sqlite.text(bytes) }, way), {})

@@ -63,7 +63,11 @@ int lr_pg_error(lr_conn *c, const PGresult *r, const char *sql, lr_err *e)
         snprintf(e->message + n, sizeof e->message - n, ": %s", text);
     }
     const char *context = r != NULL ? PQresultErrorField(r, PG_DIAG_CONTEXT) : NULL;
-    if (context != NULL && strncmp(context, "COPY ", 5) == 0) {
+    while (context != NULL && strncmp(context, "COPY ", 5) != 0) {
+        context = strchr(context, '\n');
+        if (context != NULL) context++;
+    }
+    if (context != NULL) {
         size_t n = strlen(e->message);
         one_line(context, text, sizeof text);
         snprintf(e->message + n, sizeof e->message - n, " (%.300s)", text);
