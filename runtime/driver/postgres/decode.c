@@ -151,8 +151,10 @@ static void decode_time(int64_t us, int zoned, lr_value *out, lr_buf *scratch)
     }
     int64_t days = us / US_PER_DAY - (us % US_PER_DAY < 0), rest = us - days * US_PER_DAY;
     days += EPOCH_DAYS;
-    *out = (lr_value){.type = zoned ? LR_TIMESTAMPTZ : LR_TIMESTAMP, .i = us + EPOCH_DAYS * US_PER_DAY};
-    if (plain_day(days)) return;
+    if (plain_day(days)) {
+        *out = (lr_value){.type = zoned ? LR_TIMESTAMPTZ : LR_TIMESTAMP, .i = us + EPOCH_DAYS * US_PER_DAY};
+        return;
+    }
     far_text(days, rest, scratch);
     if (zoned) {
         /* the offset stands before BC */
