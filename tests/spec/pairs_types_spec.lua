@@ -153,12 +153,12 @@ pairs_of.each("a column that would bend a value", function(pair)
     -- SQLite's columns keep what they can hold exactly, whatever they are called.
     if pair.warehouse == "postgresql" or not case.sqlite and case[1]:find "bigint" then
       it("refuses it, naming it: " .. case[2] .. " into " .. case[1], function()
+        local w = pair.new {
+          source = ("CREATE TABLE s(id INTEGER PRIMARY KEY, v %s); INSERT INTO s VALUES (1, NULL), (77, '%s');")
+            :format(pair.source == "sqlite" and "TEXT" or "numeric", case[2]),
+          warehouse = ("CREATE TABLE t(id INTEGER PRIMARY KEY, v %s);"):format(case[1]),
+        }
         for _, way in ipairs(WAYS) do
-          local w = pair.new {
-            source = ("CREATE TABLE s(id INTEGER PRIMARY KEY, v %s); INSERT INTO s VALUES (1, NULL), (77, '%s');")
-              :format(pair.source == "sqlite" and "TEXT" or "numeric", case[2]),
-            warehouse = ("CREATE TABLE t(id INTEGER PRIMARY KEY, v %s);"):format(case[1]),
-          }
           w:job("j", 'job {}\nlocal rows = extract { from = "s" }\n' .. way[2])
           w:refused(1, { "j.lua:3", "t", "v", "77", case[3], hint = false }, "j.lua")
           assert.equal("0", w:one "SELECT count(*) FROM t")

@@ -7,6 +7,8 @@
 #                                  removed when the process PID is gone
 #   cluster.sh stop DIR            stop it and remove the folder
 #   cluster.sh halt DIR | boot DIR stop it and keep it; start it again
+#   cluster.sh bin                 print the folder of PostgreSQL's programs; the
+#                                  psql of /usr/bin is a slow wrapper around them
 #
 # As root the server runs as the user postgres, which Debian's package makes.
 # The superuser is postgres, without a password on the socket; members of the
@@ -94,5 +96,6 @@ start) shift; start "$@" ;;
 stop) stop "$2" ;;
 halt) halt "$2" ;;
 boot) boot "$2" ;;
-*) echo 'cluster.sh start PID | stop DIR | halt DIR | boot DIR' >&2; exit 2 ;;
+bin) echo "$bin" ;;
+*) echo 'cluster.sh start PID | stop DIR | halt DIR | boot DIR | bin' >&2; exit 2 ;;
 esac

@@ -13,7 +13,8 @@ local KEPT = 6 -- databases of one spec process at a time
 
 -- What psql prints must not depend on the server's settings.
 local SESSION = "-c timezone=UTC -c datestyle=ISO,YMD -c intervalstyle=postgres -c bytea_output=hex " ..
-  "-c extra_float_digits=1 -c client_min_messages=warning"
+  "-c extra_float_digits=1 -c client_min_messages=warning -c standard_conforming_strings=on -c client_encoding=UTF8 " ..
+  "-c search_path=public -c default_transaction_isolation=read\\ committed"
 
 local function server()
   local url = os.getenv "LRUN_TEST_PG_URL"
@@ -40,8 +41,8 @@ end
 M.dir = os.getenv "LRUN_TEST_PG_DIR"
 
 local function psql(url, script, level)
-  local r = process.run({ "psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-f", "-", url },
-    { stdin = script, env = { PGOPTIONS = SESSION }, timeout = 300 })
+  local r = process.run({ "env", "PGOPTIONS=" .. SESSION, "psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-f", "-", url },
+    { stdin = script, tool = true })
   if r.status ~= 0 or r.err ~= "" then error(("psql: %s\n%s"):format(r.err, script:sub(1, 2000)), level) end
   return r.out
 end
@@ -58,7 +59,6 @@ end })
 
 local EMPTY = [[
 ALTER DATABASE %s RESET ALL;
-\connect %s
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() \g /dev/null
 DO $$ DECLARE s name; BEGIN
   FOR s IN SELECT nspname FROM pg_namespace WHERE nspname NOT LIKE 'pg\_%%' AND nspname <> 'information_schema' LOOP
@@ -74,16 +74,18 @@ GRANT USAGE ON SCHEMA public TO PUBLIC;
 function M.create(script, options)
   prefix = prefix or "lrun_" .. files.temp_dir():match "([%w]+)$":lower() .. "_"
   local name, ready
+  local url = server()
   if #made >= KEPT and not options then
     name = table.remove(made, 1)
-    ready = EMPTY:format(name, name)
+    ready = EMPTY:format(name)
+    url = M.url(name)
   else
     number = number + 1
     name = prefix .. number
     ready = ("CREATE DATABASE %s TEMPLATE template0 ENCODING 'UTF8' %s;\n\\connect %s\n"):format(name, options or "", name)
   end
   made[#made + 1] = name
-  psql(server(), ready .. (script or ""), 3)
+  psql(url, ready .. (script or ""), 3)
   return name
 end
 

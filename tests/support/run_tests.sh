@@ -2,8 +2,8 @@
 # run_tests.sh C_TEST... - run the C tests given and every spec in tests/spec,
 # and end with one line "N passed, N failed". LRUN_BIN is the binary to test.
 #
-# A C test counts as one, however many checks it makes. Specs run in as many
-# processes as there are processors, each file in a process of its own;
+# A C test counts as one, however many checks it makes. Specs run in one process
+# more than there are processors (they often wait), each file in one of its own;
 # SPEC=pattern takes only files whose name has it. They get a PostgreSQL server
 # of their own, which is gone at the end; LRUN_TEST_PG_URL takes another one,
 # where the role may make databases.
@@ -31,6 +31,7 @@ trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
+PATH=$(sh "$here/cluster.sh" bin):$PATH || exit 1
 if [ -z "${LRUN_TEST_PG_URL:-}" ]; then
     cluster=$(sh "$here/cluster.sh" start $$) || exit 1
     LRUN_TEST_PG_DIR=$cluster
@@ -58,6 +59,7 @@ done
 # One spec file: its log and its count.
 cat >"$out/one.sh" <<'ONE'
 name=$(basename "$2" .lua)
+began=$(date +%s)
 busted --lua=lua5.4 --output=plainTerminal --lpath='tests/support/?.lua' "$2" >"$1/$name.log" 2>&1 </dev/null
 rc=$?
 awk -v rc=$rc '
@@ -65,13 +67,13 @@ awk -v rc=$rc '
     END { if (!seen || (rc != 0 && f == 0)) f++; print p + 0, f + 0 }' "$1/$name.log" >"$1/$name.count"
 read -r p f <"$1/$name.count"
 [ "$f" -eq 0 ] || cat "$1/$name.log"
-printf '%-32s %4d passed, %d failed\n' "$name" "$p" "$f"
+printf '%-32s %4d passed, %d failed (%d s)\n' "$name" "$p" "$f" $(($(date +%s) - began))
 ONE
 # In a group of processes of their own, so that a signal can end all of it; the
 # largest first, so that none is left alone at the end.
 # shellcheck disable=SC2012
 ls -S tests/spec/*"${SPEC:-}"*_spec.lua tests/fault/*"${SPEC:-}"*_spec.lua 2>/dev/null >"$out/specs"
-setsid xargs -r -n 1 -P "$(nproc)" sh "$out/one.sh" "$out" <"$out/specs" &
+setsid xargs -r -n 1 -P "$(($(nproc) + 1))" sh "$out/one.sh" "$out" <"$out/specs" &
 specs=$!
 wait "$specs"
 specs=

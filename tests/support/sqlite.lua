@@ -7,7 +7,7 @@ local M = {}
 local function shell(path, script, ...)
   local argv = { "sqlite3", "-batch", "-bail", "-init", "/dev/null", ... }
   argv[#argv + 1] = path
-  local r = process.run(argv, { stdin = script })
+  local r = process.run(argv, { stdin = script, tool = true })
   if r.status ~= 0 or r.err ~= "" then
     error(string.format("sqlite3 %s: %s\n%s", path, r.err, script), 3)
   end
