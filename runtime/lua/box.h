@@ -29,6 +29,11 @@ void lr_push_rows(lua_State *L, lr_rowset *rs);
 int64_t lr_check_time(lua_State *L, int at, const char *what);
 const char *lr_time_text(lua_State *L, const lr_timebox *t, char buf[40]);
 
+/* A type of userdata that holds what must be let go. Made when the state is,
+ * before any of its kind: a type half made would never close its first. */
+void lr_new_closed(lua_State *L, const char *type, lua_CFunction close);
+
+void lr_open_convert(lua_State *L); /* before the others */
 void lr_open_values(lua_State *L);  /* date, instant, days, ...: globals */
 void lr_open_windows(lua_State *L); /* window, watermark */
 void lr_open_rows(lua_State *L);    /* methods of rows */

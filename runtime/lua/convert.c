@@ -15,12 +15,23 @@ lr_arena *lr_push_arena(lua_State *L)
 {
     lr_arena *a = lua_newuserdatauv(L, sizeof *a, 0);
     memset(a, 0, sizeof *a);
-    if (luaL_newmetatable(L, "lrun.arena")) {
-        lua_pushcfunction(L, arena_close);
-        lua_setfield(L, -2, "__gc");
-    }
-    lua_setmetatable(L, -2);
+    luaL_setmetatable(L, "lrun.arena");
     return a;
+}
+
+void lr_open_convert(lua_State *L)
+{
+    lr_new_closed(L, "lrun.arena", arena_close);
+}
+
+void lr_new_closed(lua_State *L, const char *type, lua_CFunction close)
+{
+    luaL_newmetatable(L, type);
+    lua_pushcfunction(L, close);
+    lua_setfield(L, -2, "__gc");
+    lua_pushcfunction(L, close);
+    lua_setfield(L, -2, "__close");
+    lua_pop(L, 1);
 }
 
 void lr_push_value(lua_State *L, const lr_value *v)

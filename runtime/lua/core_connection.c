@@ -77,11 +77,7 @@ static int conn_query(lua_State *L)
     cursorbox *k = lua_newuserdatauv(L, sizeof *k, 0);
     memset(k, 0, sizeof *k);
     k->driver = w->driver;
-    if (luaL_newmetatable(L, "lrun.rawcursor")) {
-        lua_pushcfunction(L, cursor_gc);
-        lua_setfield(L, -2, "__gc");
-    }
-    lua_setmetatable(L, -2);
+    luaL_setmetatable(L, "lrun.rawcursor");
     lr_sql q = lr_sql_new(a);
     int at_value = 0;
     /* ? stands for a value, @lrun_runs for a table of the ledger */
@@ -177,6 +173,7 @@ void lr_open_core_connection(lua_State *L)
         {"query", conn_query}, {"begin", conn_begin}, {"commit", conn_commit}, {"rollback", conn_rollback},
         {"ledger", conn_ledger}, {"make_ledger", conn_make_ledger}, {"name", conn_name}, {"close", conn_close},
         {"__gc", conn_close}, {"__close", conn_close}, {NULL, NULL}};
+    lr_new_closed(L, "lrun.rawcursor", cursor_gc);
     luaL_newmetatable(L, "lrun.connection");
     luaL_setfuncs(L, methods, 0);
     lua_pushvalue(L, -1);

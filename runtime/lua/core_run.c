@@ -184,11 +184,7 @@ static execbox *push_execution(lua_State *L)
 {
     execbox *box = lua_newuserdatauv(L, sizeof *box, 0);
     memset(box, 0, sizeof *box);
-    if (luaL_newmetatable(L, "lrun.execution")) {
-        lua_pushcfunction(L, exec_close);
-        lua_setfield(L, -2, "__gc");
-    }
-    lua_setmetatable(L, -2);
+    luaL_setmetatable(L, "lrun.execution");
     return box;
 }
 
@@ -262,5 +258,6 @@ static int core_describe(lua_State *L)
 void lr_open_core_run(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"run", core_run}, {"describe", core_describe}, {NULL, NULL}};
+    lr_new_closed(L, "lrun.execution", exec_close);
     luaL_setfuncs(L, functions, 0);
 }

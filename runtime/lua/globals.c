@@ -190,6 +190,7 @@ int lr_open_globals(lua_State *L)
     luaL_openlibs(L);
     luaL_requiref(L, "cjson", luaopen_cjson, 0);
     lua_settop(L, 0);
+    lr_open_convert(L);
     lr_open_values(L);
     lr_open_windows(L);
     lr_open_rows(L);

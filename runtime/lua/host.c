@@ -92,6 +92,7 @@ static int run_main(lua_State *L)
     luaL_openlibs(L);
     luaL_requiref(L, "cjson", luaopen_cjson, 0);
     lua_settop(L, 0);
+    lr_open_convert(L);
     lr_open_values(L); /* the types of values that a result may hold */
     lua_newtable(L);
     lr_open_core_run(L);

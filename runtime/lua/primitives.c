@@ -11,15 +11,20 @@ static int unknown_use(lua_State *L)
 
 static void push_unknown(lua_State *L)
 {
+    lua_newtable(L);
+    luaL_setmetatable(L, "lrun.unknown");
+}
+
+static void open_unknown(lua_State *L)
+{
     static const char *const events[] = {"__index", "__newindex", "__len", "__eq", "__lt", "__le", "__add", "__sub", "__mul",
                                          "__div", "__mod", "__concat", "__call", "__tostring", "__pairs", "__unm"};
-    lua_newtable(L);
-    if (luaL_newmetatable(L, "lrun.unknown"))
-        for (size_t i = 0; i < sizeof events / sizeof events[0]; i++) {
-            lua_pushcfunction(L, unknown_use);
-            lua_setfield(L, -2, events[i]);
-        }
-    lua_setmetatable(L, -2);
+    luaL_newmetatable(L, "lrun.unknown");
+    for (size_t i = 0; i < sizeof events / sizeof events[0]; i++) {
+        lua_pushcfunction(L, unknown_use);
+        lua_setfield(L, -2, events[i]);
+    }
+    lua_pop(L, 1);
 }
 
 typedef struct cursorbox {
@@ -39,11 +44,7 @@ static cursorbox *push_cursorbox(lua_State *L)
 {
     cursorbox *box = lua_newuserdatauv(L, sizeof *box, 0);
     memset(box, 0, sizeof *box);
-    if (luaL_newmetatable(L, "lrun.result")) {
-        lua_pushcfunction(L, cursor_close);
-        lua_setfield(L, -2, "__gc");
-    }
-    lua_setmetatable(L, -2);
+    luaL_setmetatable(L, "lrun.result");
     return box;
 }
 
@@ -254,6 +255,8 @@ static int l_primitive(lua_State *L)
 
 void lr_open_primitives(lua_State *L)
 {
+    lr_new_closed(L, "lrun.result", cursor_close);
+    open_unknown(L);
     for (int i = 0; lr_primitives[i] != NULL; i++) {
         if (lr_primitives[i]->call == NULL) continue;
         lua_pushlightuserdata(L, (void *)lr_primitives[i]);

@@ -230,13 +230,7 @@ static int rows_rows(lua_State *L)
     memset(box, 0, sizeof *box);
     box->driver = vm->run->session->warehouse->driver;
     box->rs = rs;
-    if (luaL_newmetatable(L, "lrun.cursor")) {
-        lua_pushcfunction(L, cursor_close);
-        lua_setfield(L, -2, "__gc");
-        lua_pushcfunction(L, cursor_close);
-        lua_setfield(L, -2, "__close");
-    }
-    lua_setmetatable(L, -2);
+    luaL_setmetatable(L, "lrun.cursor");
     int at = lua_gettop(L);
     if (lr_rowset_prepare(vm->run, rs, &e) != 0 || lr_rowset_open(vm->run, rs, &box->driver, &box->cursor, &e) != 0) {
         lr_step(&e, "rows of %s", rs->title);
@@ -289,6 +283,7 @@ static int rows_index(lua_State *L)
 
 void lr_open_rows(lua_State *L)
 {
+    lr_new_closed(L, "lrun.cursor", cursor_close);
     luaL_newmetatable(L, LR_T_ROWS);
     lua_pushcfunction(L, rows_tostring);
     lua_setfield(L, -2, "__tostring");

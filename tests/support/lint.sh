@@ -7,12 +7,13 @@ lua5.4 tests/support/layers.lua || bad=1
 cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -j "$(nproc)" \
     --enable=warning,performance,portability --suppress=missingIncludeSystem \
     -Iinclude -Iruntime -D_GNU_SOURCE -DLRUN_VERSION='""' \
-    runtime $(ls -d tests/c tests/fuzz 2>/dev/null) || bad=1
+    runtime $(ls -d tests/c tests/bench tests/fuzz 2>/dev/null) || bad=1
 # Jobs see the primitives as globals; specs see busted's.
 luacheck -q --std lua54 --max-line-length 140 stdlib tests/support \
     --read-globals core || bad=1
-luacheck -q --std lua54+busted --max-line-length 220 tests/spec || bad=1
-luacheck -q --std lua54 --max-line-length 120 jobs --read-globals \
+luacheck -q --std lua54 --max-line-length 140 tests/bench/*.lua || bad=1
+luacheck -q --std lua54+busted --max-line-length 220 tests/spec tests/fault || bad=1
+luacheck -q --std lua54 --max-line-length 120 jobs tests/bench/jobs --read-globals \
     job extract merge overwrite_partition insert_new full_load reconcile scd2_join group \
     query execute window watermark param logical_date run_start \
     days hours minutes weeks months date instant null blob || bad=1

@@ -7,7 +7,7 @@
  *                                   1 where comparing the stored form with the
  *                                   bounds puts the value on another side than
  *                                   its instant, or it is no time at all
- *   lrun_within(the same)              
+ *   lrun_within(the same)
  *                                   1 where the instant is inside the bounds
  *   lrun_keeps(value, affinity)     1 where a column of that affinity keeps the
  *                                   value exactly
@@ -110,27 +110,54 @@ static int order(const instant *a, const instant *b)
     return (a->sub > b->sub) - (a->sub < b->sub);
 }
 
-static void fn_within(sqlite3_context *ctx, int n, sqlite3_value **v)
-{
-    (void)n;
-    if (sqlite3_value_type(v[0]) == SQLITE_NULL) return;
-    const char *mode = (const char *)sqlite3_value_text(v[1]);
-    const lr_zone *z = zone_arg(ctx, v[2], 2);
-    instant t, b;
-    int inside = to_instant(v[0], mode, z, &t) == 0;
-    if (inside && sqlite3_value_type(v[3]) != SQLITE_NULL && to_instant(v[4], mode, z, &b) == 0)
-        inside = sqlite3_value_int(v[5]) ? order(&t, &b) > 0 : order(&t, &b) >= 0;
-    if (inside && sqlite3_value_type(v[6]) != SQLITE_NULL && to_instant(v[7], mode, z, &b) == 0)
-        inside = sqlite3_value_int(v[8]) ? order(&t, &b) <= 0 : order(&t, &b) < 0;
-    sqlite3_result_int(ctx, inside);
-}
-
 static int bytes_order(sqlite3_value *a, sqlite3_value *b)
 {
     const char *p = (const char *)sqlite3_value_text(a), *q = (const char *)sqlite3_value_text(b);
     size_t n = (size_t)sqlite3_value_bytes(a), m = (size_t)sqlite3_value_bytes(b);
     int c = memcmp(p, q, n < m ? n : m);
     return c != 0 ? c : (n > m) - (n < m);
+}
+
+/* What a statement's calls share: all arguments but the first are the same in
+ * each of them. Rows come in the order of an index, so the value before is
+ * often the value again, and so is the answer. */
+typedef struct placing {
+    int known[2]; /* start and stop are set, and their instants */
+    instant bound[2];
+    int last_size, last_wrong; /* bytes of the last value, -1: none */
+    char last[40];
+} placing;
+
+/* NULL where there is no memory. */
+static placing *placing_of(sqlite3_context *ctx, sqlite3_value **v)
+{
+    placing *p = sqlite3_get_auxdata(ctx, 1);
+    if (p != NULL) return p;
+    p = sqlite3_malloc(sizeof *p);
+    if (p == NULL) return NULL;
+    const char *mode = (const char *)sqlite3_value_text(v[1]);
+    const lr_zone *z = zone_arg(ctx, v[2], 2);
+    for (int i = 0; i < 2; i++)
+        p->known[i] = sqlite3_value_type(v[3 + 3 * i]) != SQLITE_NULL && to_instant(v[4 + 3 * i], mode, z, &p->bound[i]) == 0;
+    p->last_size = -1;
+    sqlite3_set_auxdata(ctx, 1, p, sqlite3_free);
+    return sqlite3_get_auxdata(ctx, 1);
+}
+
+static void fn_within(sqlite3_context *ctx, int n, sqlite3_value **v)
+{
+    (void)n;
+    if (sqlite3_value_type(v[0]) == SQLITE_NULL) return;
+    placing *p = placing_of(ctx, v);
+    if (p == NULL) {
+        sqlite3_result_error_nomem(ctx);
+        return;
+    }
+    instant t;
+    int inside = to_instant(v[0], (const char *)sqlite3_value_text(v[1]), zone_arg(ctx, v[2], 2), &t) == 0;
+    if (inside && p->known[0]) inside = order(&t, &p->bound[0]) >= (sqlite3_value_int(v[5]) ? 1 : 0);
+    if (inside && p->known[1]) inside = order(&t, &p->bound[1]) <= (sqlite3_value_int(v[8]) ? 0 : -1);
+    sqlite3_result_int(ctx, inside);
 }
 
 /* Is the value inside, seen by its instant and seen by its stored form? */
@@ -150,16 +177,30 @@ static void fn_misplaced(sqlite3_context *ctx, int n, sqlite3_value **v)
         sqlite3_result_int(ctx, 0);
         return;
     }
+    placing *p = placing_of(ctx, v);
+    if (p == NULL) {
+        sqlite3_result_error_nomem(ctx);
+        return;
+    }
     const char *mode = (const char *)sqlite3_value_text(v[1]);
-    const lr_zone *z = zone_arg(ctx, v[2], 2);
-    instant t, b;
-    int wrong = to_instant(v[0], mode, z, &t) != 0;
+    int is_text = sqlite3_value_type(v[0]) == SQLITE_TEXT;
+    const char *text = is_text ? (const char *)sqlite3_value_text(v[0]) : NULL;
+    int size = is_text ? sqlite3_value_bytes(v[0]) : 0;
+    if (text != NULL && size == p->last_size && memcmp(text, p->last, (size_t)size) == 0) {
+        sqlite3_result_int(ctx, p->last_wrong);
+        return;
+    }
+    instant t;
+    int wrong = to_instant(v[0], mode, zone_arg(ctx, v[2], 2), &t) != 0;
     /* Numbers compare as numbers: only text can be on the wrong side. */
-    if (!wrong && mode[0] == 'i') {
-        if (sqlite3_value_type(v[3]) != SQLITE_NULL && to_instant(v[4], mode, z, &b) == 0)
-            wrong = sides_differ(v[0], &t, v[3], &b, 1, !sqlite3_value_int(v[5]));
-        if (!wrong && sqlite3_value_type(v[6]) != SQLITE_NULL && to_instant(v[7], mode, z, &b) == 0)
-            wrong = sides_differ(v[0], &t, v[6], &b, 0, sqlite3_value_int(v[8]));
+    if (mode[0] == 'i') {
+        if (!wrong && p->known[0]) wrong = sides_differ(v[0], &t, v[3], &p->bound[0], 1, !sqlite3_value_int(v[5]));
+        if (!wrong && p->known[1]) wrong = sides_differ(v[0], &t, v[6], &p->bound[1], 0, sqlite3_value_int(v[8]));
+    }
+    if (text != NULL && size <= (int)sizeof p->last) {
+        memcpy(p->last, text, (size_t)size);
+        p->last_size = size;
+        p->last_wrong = wrong;
     }
     sqlite3_result_int(ctx, wrong);
 }
