@@ -139,7 +139,7 @@ static void iso_text(char out[40], int64_t us, char between)
 
 /* Text inside the bounds and near them: the edges' whole days, and as far as an
  * offset can move a time. */
-static void around(lr_sql *q, const lr_sql *column, const lr_bounds *b)
+static void around(const lr_bounds *b, lr_value *from, lr_value *to, lr_arena *a)
 {
     char low[40] = "0", high[40] = ":", day[40];
     if (b->start.set) {
@@ -152,8 +152,8 @@ static void around(lr_sql *q, const lr_sql *column, const lr_bounds *b)
         lr_format_date(b->zone, lr_grain_next(b->zone, LR_DAY, b->stop.us), day);
         if (strcmp(day, high) > 0) strcpy(high, day);
     }
-    lr_value from = lr_text(low), to = lr_text(high);
-    lr_sqlf(q, " OR (%Q >= %V AND %Q < %V)", column, &from, column, &to);
+    *from = lr_text(lr_dup(a, low));
+    *to = lr_text(lr_dup(a, high));
 }
 
 #define ISO_MONTH "[0-9][0-9][0-9][0-9]-[0-9][0-9]-*"
@@ -175,32 +175,74 @@ static int strange(lr_sql *q, const lr_sql *from, const lr_sql *column, const lr
     return 1;
 }
 
+static void head(lr_sql *q, const lr_sql *from, const lr_sql *column, const lr_value *zone)
+{
+    lr_sqlf(q, "SELECT typeof(%Q), %Q, lrun_try_us(%Q, %V) IS NOT NULL%Q AND ", column, column, column, zone, from);
+}
+
+/* The values near the bounds of a column of dates, each once: there are few, and
+ * one look into the index goes from one to the next. */
+static void few_values(lr_sql *q, const lr_sql *from, const lr_sql *column, const lr_bounds *b, const lr_value *low, const lr_value *high)
+{
+    lr_value zone = lr_text(lr_zone_name(b->zone));
+    lr_sql v = lr_sql_column(q->arena, NULL, "v");
+    lr_sqlf(q, "SELECT * FROM (WITH RECURSIVE \"d\"(\"v\") AS (SELECT (SELECT %Q%Q AND %Q >= %V AND %Q < %V ORDER BY %Q COLLATE BINARY "
+               "LIMIT 1) UNION ALL SELECT (SELECT %Q%Q AND %Q COLLATE BINARY > \"d\".\"v\" AND %Q < %V ORDER BY %Q COLLATE BINARY LIMIT 1) "
+               "FROM \"d\" WHERE \"d\".\"v\" IS NOT NULL) SELECT typeof(\"v\"), \"v\", lrun_try_us(\"v\", %V) IS NOT NULL FROM \"d\" "
+               "WHERE \"v\" IS NOT NULL AND ",
+            column, from, column, low, column, high, column, column, from, column, column, high, column, &zone);
+    instants(q, "lrun_misplaced", &v, b);
+    lr_sqlf(q, ")");
+}
+
+/* Numbers, text that starts with no digit, blobs, and text near the bounds: one
+ * SELECT for each range of an index, which then answers alone. With OR each row
+ * would be looked up in the table too, and without an index read three times. */
+static void misplaced_text(lr_sql *q, const lr_sql *from, const lr_sql *column, const lr_bounds *b)
+{
+    lr_value zone = lr_text(lr_zone_name(b->zone)), low, high;
+    if (b->by_instant) {
+        low = b->start.set ? day_text(q->arena, b->start.us, -2) : lr_text("0");
+        high = b->stop.set ? day_text(q->arena, b->stop.us, 3) : lr_text(":");
+    } else {
+        around(b, &low, &high, q->arena);
+    }
+    for (int range = 0; range < (b->indexed ? 3 : 1); range++) {
+        if (range > 0) lr_sqlf(q, " UNION ALL ");
+        if (range == 2 && !b->by_instant && b->decl != NULL && lr_sqlite_is_date(b->decl)) {
+            few_values(q, from, column, b, &low, &high);
+            break;
+        }
+        head(q, from, column, &zone);
+        if (!b->indexed) lr_sqlf(q, "(%Q < '0' OR %Q >= ':' OR (%Q >= %V AND %Q < %V))", column, column, column, &low, column, &high);
+        else if (range == 0) lr_sqlf(q, "%Q < '0'", column);
+        else if (range == 1) lr_sqlf(q, "%Q >= ':'", column);
+        else lr_sqlf(q, "%Q >= %V AND %Q < %V", column, &low, column, &high);
+        if (b->by_instant) lr_sqlf(q, " AND lrun_try_us(%Q, %V) IS NULL", column, &zone);
+        if (b->by_instant) continue;
+        lr_sqlf(q, " AND ");
+        instants(q, "lrun_misplaced", column, b);
+    }
+    lr_sqlf(q, " LIMIT 1");
+}
+
 static int misplaced(lr_sql *q, const lr_sql *from, const lr_sql *column, const lr_bounds *b)
 {
     lr_value zone = lr_text(lr_zone_name(b->zone));
-    lr_sqlf(q, "SELECT typeof(%Q), %Q, lrun_try_us(%Q, %V) IS NOT NULL%Q AND (", column, column, column, &zone, from);
-    if (b->mode == LR_NUMBER) {
-        /* Text and blobs sort after every number, whatever they say. */
-        lr_sqlf(q, "%Q >= '') LIMIT 1", column);
+    if (b->mode == LR_ISO) {
+        misplaced_text(q, from, column, b);
         return 1;
     }
-    if (b->mode == LR_ISO) {
-        /* Ranges of the index: numbers, text that starts with no digit, blobs. */
-        lr_sqlf(q, "%Q < '0' OR %Q >= ':'", column, column);
-        if (b->by_instant) {
-            lr_value low = b->start.set ? day_text(q->arena, b->start.us, -2) : lr_text("0");
-            lr_value high = b->stop.set ? day_text(q->arena, b->stop.us, 3) : lr_text(":");
-            lr_sqlf(q, " OR (%Q >= %V AND %Q < %V)) AND lrun_try_us(%Q, %V) IS NULL LIMIT 1", column, &low, column, &high, column, &zone);
-            return 1;
-        }
-        around(q, column, b);
-    } else {
-        lr_sqlf(q, b->mode == LR_UNIX ? "%Q >= 253402300800 OR %Q <= -253402300800"
-                                      : "(%Q > -100000000000 AND %Q < 100000000000)",
-                column, column);
-        lr_sqlf(q, " OR %Q >= ''", column);
+    head(q, from, column, &zone);
+    if (b->mode == LR_NUMBER) {
+        /* Text and blobs sort after every number, whatever they say. */
+        lr_sqlf(q, "%Q >= '' LIMIT 1", column);
+        return 1;
     }
-    lr_sqlf(q, ") AND ");
+    lr_sqlf(q, b->mode == LR_UNIX ? "(%Q >= 253402300800 OR %Q <= -253402300800"
+                                  : "((%Q > -100000000000 AND %Q < 100000000000)",
+            column, column);
+    lr_sqlf(q, " OR %Q >= '') AND ", column);
     instants(q, "lrun_misplaced", column, b);
     lr_sqlf(q, " LIMIT 1");
     return 1;
