@@ -8,8 +8,8 @@ overwrite_partition { o, into = "dw" }
 reconcile { o, with = "dw" }
 ]]
 
-local function with(values)
-  local w = world.new { source = "CREATE TABLE t(id INTEGER PRIMARY KEY, d TEXT);" }
+local function with(values, type, index)
+  local w = world.new { source = ("CREATE TABLE t(id INTEGER PRIMARY KEY, d %s); %s"):format(type or "TEXT", index or "") }
   for i, v in ipairs(values) do w:source(("INSERT INTO t VALUES (%d, '%s')"):format(i, v)) end
   return w
 end
@@ -28,6 +28,21 @@ describe("overwriting a partition", function()
     for _, day in ipairs { "20", "20", "21", "20", "21" } do w:ok("d.lua", "--logical-date", "2026-01-" .. day) end
     assert.same({ "1", "2", "3" }, w:rows "SELECT id FROM dw ORDER BY id")
   end)
+
+  -- a column of dates with an index is looked through day by day
+  for _, type in ipairs { "DATE", "DATE COLLATE NOCASE" } do
+    it("finds the one value of another form among many dates of a " .. type, function()
+      local days = { "2026-01-20", "2026-01-20", "2026-01-21", "2026-01-21", "2026-01-21T12:00:00Z", "2026-01-21T00:30:00+02:00" }
+      local w = with(days, type, "CREATE INDEX i ON t(d COLLATE BINARY);")
+      w:job("d", 'job { grain = "day" }\n' .. DAY)
+      for _, day in ipairs { "20", "20", "21", "20", "21" } do w:ok("d.lua", "--logical-date", "2026-01-" .. day) end
+      assert.same({ "1", "2", "3", "4", "5", "6" }, w:rows "SELECT id FROM dw ORDER BY id")
+      w:source "INSERT INTO t VALUES (7, '2026-01-21 noon')"
+      w:refused(1, { "d.lua", "t.d", "2026-01-21 noon", hint = false }, "d.lua", "--logical-date", "2026-01-21")
+      w:source "UPDATE t SET d = x'00' WHERE id = 7"
+      w:refused(1, { "d.lua", "t.d", "blob", hint = false }, "d.lua", "--logical-date", "2026-01-21")
+    end)
+  end
 
   it("knows the two hours of the night when clocks are set back", function()
     local w = with { "2025-10-26T00:30:00Z", "2025-10-26T01:30:00Z" }
