@@ -22,5 +22,5 @@ if not opts then return fail.show(problem, cl.given.json) end
 
 if opts.max_seconds then core.deadline(opts.max_seconds) end
 local command = cl.command
-if command == "run" and cl.given["dry-run"] then command = "plan" end
+if (command == "run" or command == "backfill") and cl.given["dry-run"] then command = "plan" end
 return require("command." .. command)(opts, cl)

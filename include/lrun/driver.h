@@ -60,6 +60,7 @@ typedef struct lr_open {
     /* How a stop by poll is to be reported; fills e and returns -1. */
     int (*stopped)(void *arg, lr_err *e);
     void *arg;
+    int temporary;       /* readonly, but temporary tables may be made */
 } lr_open;
 
 typedef struct lr_driver {

@@ -9,9 +9,16 @@ const lr_command lr_commands[] = {
     {"run", "lrun JOB.lua [--logical-date D] [--run-start T]", "run a job once",
      "One run is one transaction of the warehouse: rows, watermark, ledger and check commit together or not at all.\n"
      "The word run may be left out. JOB.lua is a path.", 1, 1},
+    {"backfill", "lrun backfill JOB.lua --from D --to D", "each logical date of a range, oldest first, each its own run",
+     "One date at a time, with the same job as every night; each is one transaction, and its reconcile is inside it.\n"
+     "It stops at the first date that fails or differs; that date is as it was before. The same command then goes on\n"
+     "where it stopped; after the last date there is nothing to do. Watermarks stay where they are.", 1, 1},
+    {"reconcile", "lrun reconcile JOB.lua --from D --to D", "each date of a range: source against warehouse, nothing written",
+     "Runs the job's reconcile alone; writes are left out. A job with a watermark is compared up to it. Status 3 where\n"
+     "a date differs: the weekly check for rows that came later than the lookback.", 1, 1},
     {"plan", "lrun plan JOB.lua [--logical-date D | --from D --to D]", "windows and SQL, nothing written",
      "Reads are real, writes are listed. A warehouse that does not exist is not made.\n"
-     "With --from and --to it lists the logical dates and their windows.", 1, 1},
+     "With --from and --to it lists the dates that a backfill would run, and why it would skip the others.", 1, 1},
     {"status", "lrun status [JOB]", "watermark and last run of each job",
      "JOB is a path or a job's name; without it every job of the ledger.", 0, 1},
     {"runs", "lrun runs [JOB] [--last N]", "the ledger's runs, the latest first",
@@ -29,11 +36,15 @@ const lr_command lr_commands[] = {
 
 const lr_cli_option lr_cli_options[] = {
     {"logical-date", 0, LR_TAKES_VALUE, "D", " run plan repl ", "the date that the run is about: 2026-01-20; week: its Monday; hour: 2026-01-20T05"},
-    {"run-start", 0, LR_TAKES_VALUE, "T", " run plan repl ", "the instant that the run is fixed to, instead of the clock"},
-    {"allow-open", 0, LR_TAKES_NOTHING, NULL, " run plan repl ", "run a logical date whose window is not over"},
-    {"from", 0, LR_TAKES_VALUE, "D", " plan ", "the first logical date"},
-    {"to", 0, LR_TAKES_VALUE, "D", " plan ", "the last logical date, which is run too"},
-    {"dry-run", 0, LR_TAKES_NOTHING, NULL, " run plan ", "the same as plan"},
+    {"run-start", 0, LR_TAKES_VALUE, "T", " run backfill reconcile plan repl ", "the instant that the run is fixed to, instead of the clock"},
+    {"allow-open", 0, LR_TAKES_NOTHING, NULL, " run backfill reconcile plan repl ", "run a logical date whose window is not over"},
+    {"from", 0, LR_TAKES_VALUE, "D", " backfill reconcile plan ", "the first logical date"},
+    {"to", 0, LR_TAKES_VALUE, "D", " backfill reconcile plan ", "the last logical date, which is run too"},
+    {"again", 0, LR_TAKES_NOTHING, NULL, " backfill plan ", "run the finished dates too"},
+    {"accept-change", 0, LR_TAKES_NOTHING, NULL, " backfill plan ", "go on though the job file has changed since the stop"},
+    {"take-over", 0, LR_TAKES_NOTHING, NULL, " backfill plan ", "go on for an owner on another host that is gone"},
+    {"no-reconcile", 0, LR_TAKES_NOTHING, NULL, " backfill plan ", "run a job that compares nothing"},
+    {"dry-run", 0, LR_TAKES_NOTHING, NULL, " run backfill plan ", "the same as plan"},
     {"last", 0, LR_TAKES_VALUE, "N", " runs ", "how many runs to show"},
     {"set", 0, LR_TAKES_VALUE, "V", " watermark ", "save this value"},
     {"clear", 0, LR_TAKES_NOTHING, NULL, " watermark ", "forget the value"},
@@ -42,7 +53,7 @@ const lr_cli_option lr_cli_options[] = {
     {"connection", 0, LR_TAKES_MANY, "NAME=URL", NULL, "a further connection, or another URL for a known one"},
     {"must-exist", 0, LR_TAKES_NOTHING, NULL, NULL, "refuse a warehouse that lrun has not written before"},
     {"ledger-schema", 0, LR_TAKES_VALUE, "NAME", NULL, "the schema of the ledger's tables, where the engine has schemas"},
-    {"param", 0, LR_TAKES_MANY, "NAME=VALUE", " run plan repl watermark ", "a parameter that the job reads with param \"NAME\""},
+    {"param", 0, LR_TAKES_MANY, "NAME=VALUE", " run backfill reconcile plan repl watermark ", "a parameter that the job reads with param \"NAME\""},
     {"max-seconds", 0, LR_TAKES_VALUE, "N", NULL, "stop after N seconds and roll back"},
     {"max-memory", 0, LR_TAKES_VALUE, "SIZE", NULL, "the most memory for the job's Lua: 64M, 2G (1G)"},
     {"lock-timeout", 0, LR_TAKES_VALUE, "10s", NULL, "how long to wait for another run's lock: 500ms, 10s, 2m (10s)"},

@@ -123,7 +123,7 @@ void lr_read_config(lua_State *L, int at, lr_arena *a, lr_execution_config *cfg,
     cfg->allow_open = flag_field(L, at, "allow_open");
     cfg->verbose = flag_field(L, at, "verbose");
     cfg->max_memory = (size_t)number_field(L, at, "max_memory");
-    cfg->backfill_id = (int64_t)number_field(L, at, "backfill_id");
+    cfg->must_compare = flag_field(L, at, "must_compare");
     const char *mode = text_field(L, at, "mode", a);
     for (size_t i = 0; mode != NULL && i < sizeof modes / sizeof modes[0]; i++)
         if (strcmp(mode, modes[i].name) == 0) cfg->mode = modes[i].mode;
@@ -132,6 +132,7 @@ void lr_read_config(lua_State *L, int at, lr_arena *a, lr_execution_config *cfg,
     cfg->session.must_exist = flag_field(L, at, "must_exist");
     cfg->session.lock_timeout_ms = (int)number_field(L, at, "lock_timeout_ms");
     cfg->session.readonly = cfg->mode == LR_MODE_PLAN || cfg->mode == LR_MODE_RECONCILE;
+    cfg->session.temporary = cfg->mode == LR_MODE_RECONCILE;
     r->L = L;
     r->function = LUA_NOREF;
     lua_getfield(L, at, "on_event");
@@ -208,11 +209,18 @@ static int core_run(lua_State *L)
     lr_read_config(L, 1, &box->arena, &box->config, &box->reporter);
     box->reporter.run = &box->x.run;
     int failed = lr_execution_run(&box->x, &box->config, &e);
-    lr_execution *x = &box->x;
-    if (x->committed) lr_vm_of(L)->committed = 1;
     luaL_unref(L, LUA_REGISTRYINDEX, box->reporter.function);
-    lua_createtable(L, 0, 12);
-    set_int(L, "status", failed ? (e.status == LR_OK ? LR_FAILED : e.status) : LR_OK);
+    lr_push_outcome(L, &box->x, failed, &e);
+    lr_execution_free(&box->x);
+    lr_arena_free(&box->arena);
+    return 1;
+}
+
+void lr_push_outcome(lua_State *L, const lr_execution *x, int failed, const lr_err *e)
+{
+    if (x->committed) lr_vm_of(L)->committed = 1;
+    lua_createtable(L, 0, 14);
+    set_int(L, "status", failed ? (e->status == LR_OK ? LR_FAILED : e->status) : LR_OK);
     if (x->job.name != NULL) set_string(L, "job", x->job.name);
     if (x->job.has_logical) set_string(L, "logical_date", x->job.logical_date);
     set_int(L, "run_id", x->run_id);
@@ -226,13 +234,19 @@ static int core_run(lua_State *L)
     set_int(L, "attempts", x->attempts);
     lua_pushboolean(L, x->committed);
     lua_setfield(L, -2, "committed");
-    if (failed) {
-        lr_push_error(L, &e);
-        lua_setfield(L, -2, "error");
-    }
-    lr_execution_free(x);
-    lr_arena_free(&box->arena);
-    return 1;
+    if (!failed) return;
+    lr_push_error(L, e);
+    lua_setfield(L, -2, "error");
+}
+
+void lr_push_job(lua_State *L, const lr_job *job)
+{
+    lua_createtable(L, 0, 6);
+    set_string(L, "name", job->name);
+    set_string(L, "grain", lr_grain_name(job->grain));
+    set_string(L, "zone", lr_zone_name(job->zone));
+    set_string(L, "params", job->params);
+    set_string(L, "sha256", job->sha256);
 }
 
 /* core.describe(config): { name, grain, zone, params, sha256 } or nil, error */
@@ -246,12 +260,7 @@ static int core_describe(lua_State *L)
         lr_push_error(L, &e);
         return 2;
     }
-    lua_createtable(L, 0, 6);
-    set_string(L, "name", box->x.job.name);
-    set_string(L, "grain", lr_grain_name(box->x.job.grain));
-    set_string(L, "zone", lr_zone_name(box->x.job.zone));
-    set_string(L, "params", box->x.job.params);
-    set_string(L, "sha256", box->x.job.sha256);
+    lr_push_job(L, &box->x.job);
     return 1;
 }
 

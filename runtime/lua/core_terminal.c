@@ -4,6 +4,7 @@
 #include "lua/host.h"
 #include "lua/output.h"
 #include "run/module.h"
+#include "run/process.h"
 #include "run/stop.h"
 #include <errno.h>
 #include <stdio.h>
@@ -201,6 +202,13 @@ static int core_time_value(lua_State *L)
     return 1;
 }
 
+/* core.alive(host, pid, since): may that process still be at work? */
+static int core_alive(lua_State *L)
+{
+    lua_pushboolean(L, lr_process_lives(luaL_optstring(L, 1, NULL), luaL_optinteger(L, 2, 0), luaL_optstring(L, 3, NULL)));
+    return 1;
+}
+
 /* ---- the line editor ---- */
 
 static const lr_editor *editor;
@@ -251,7 +259,7 @@ void lr_open_core_terminal(lua_State *L)
         {"write", core_write}, {"flush", core_flush}, {"warn", core_warn}, {"isatty", core_isatty}, {"width", core_width},
         {"now", core_now}, {"ticks", core_ticks}, {"deadline", core_deadline}, {"signal", core_signal},
         {"clear_signal", core_clear_signal}, {"mkdir", core_mkdir}, {"stat", core_stat}, {"cwd", core_cwd},
-        {"dates", core_dates}, {"time_value", core_time_value}, {"edit_open", core_edit_open},
+        {"dates", core_dates}, {"time_value", core_time_value}, {"alive", core_alive}, {"edit_open", core_edit_open},
         {"edit_line", core_edit_line}, {"edit_add", core_edit_add}, {"edit_close", core_edit_close}, {NULL, NULL}};
     luaL_setfuncs(L, functions, 0);
 }

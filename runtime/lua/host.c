@@ -97,6 +97,7 @@ static int run_main(lua_State *L)
     lua_newtable(L);
     lr_open_core_run(L);
     lr_open_core_connection(L);
+    lr_open_core_series(L);
     lr_open_core_prompt(L);
     lr_open_core_terminal(L);
     lua_pushcfunction(L, core_primitives);

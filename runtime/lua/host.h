@@ -18,6 +18,7 @@ int lr_host_main(const lr_command_line *cl);
 /* Parts of core, each adds its functions to the table on top of the stack. */
 void lr_open_core_run(lua_State *L);
 void lr_open_core_connection(lua_State *L);
+void lr_open_core_series(lua_State *L);
 void lr_open_core_prompt(lua_State *L);
 void lr_open_core_terminal(lua_State *L);
 
@@ -31,5 +32,11 @@ struct lr_reporter {
 };
 void lr_read_config(lua_State *L, int at, lr_arena *a, struct lr_execution_config *cfg, struct lr_reporter *r);
 void lr_push_error(lua_State *L, const lr_err *e); /* { status, message, hint, where, text } */
+
+
+struct lr_execution;
+/* { status, job, logical_date, run_id, rows_..., checks, differs, committed, error } */
+void lr_push_outcome(lua_State *L, const struct lr_execution *x, int failed, const lr_err *e);
+void lr_push_job(lua_State *L, const lr_job *job); /* { name, grain, zone, params, sha256 } */
 
 #endif

@@ -120,13 +120,13 @@ static int read_run_start(lr_execution *x, lr_err *e)
     return 0;
 }
 
-static int read_dates(lr_execution *x, lr_err *e)
+static int read_dates(lr_execution *x, const char *logical_date, lr_err *e)
 {
     lr_job *job = &x->job;
     char text[40], stop[40];
     if (read_run_start(x, e) != 0) return -1;
-    if (x->config->logical_date == NULL) return 0;
-    if (lr_grain_date(job->zone, job->grain, x->config->logical_date, &job->logical_start, e) != 0)
+    if (logical_date == NULL) return 0;
+    if (lr_grain_date(job->zone, job->grain, logical_date, &job->logical_start, e) != 0)
         return lr_step(e, "--logical-date");
     job->has_logical = 1;
     job->logical_stop = lr_grain_next(job->zone, job->grain, job->logical_start);
@@ -144,7 +144,8 @@ static void set_run(lr_execution *x)
     run->job = &x->job;
     run->mode = x->config->mode;
     run->verbose = x->config->verbose;
-    run->backfill_id = x->config->backfill_id;
+    run->backfill = x->backfill;
+    run->must_compare = x->config->must_compare;
     run->report = x->config->report;
     run->report_arg = x->config->report_arg;
     run->attempt = x->attempts;
@@ -154,7 +155,7 @@ static void set_run(lr_execution *x)
 
 int lr_execution_open(lr_execution *x, const lr_execution_config *cfg, lr_err *e)
 {
-    if (lr_execution_describe(x, cfg, e) != 0 || read_dates(x, e) != 0) return -1;
+    if (lr_execution_describe(x, cfg, e) != 0 || read_dates(x, cfg->logical_date, e) != 0) return -1;
     x->attempts = 1;
     if (lr_session_open(&x->session, &cfg->session, e) != 0) return -1;
     set_run(x);
@@ -202,7 +203,6 @@ static int attempt(lr_execution *x, lr_err *e)
     if (failed == 0 && x->vm->depth != 0 && !x->run.doomed) failed = lr_fail(e, LR_FAILED, "a call ended for lack of memory, and the job went on");
     if (failed == 0) failed = lr_run_commit(&x->run, e);
     if (failed == 0) x->committed = x->config->mode == LR_MODE_RUN;
-    x->run_id = x->run.run_id;
     x->counts = x->run.counts;
     x->checks = x->run.checks;
     x->differs = x->run.differs;
@@ -211,22 +211,52 @@ static int attempt(lr_execution *x, lr_err *e)
         lua_gc(x->vm->L, LUA_GCCOLLECT, 0);
         lr_run_abandon(&x->run, e);
     }
+    x->run_id = x->run.run_id;
     return failed;
 }
 
-int lr_execution_run(lr_execution *x, const lr_execution_config *cfg, lr_err *e)
+static int fresh_state(lr_execution *x, lr_err *e)
 {
-    if (lr_execution_describe(x, cfg, e) != 0 || read_dates(x, e) != 0) return -1;
-    if (lr_session_open(&x->session, &cfg->session, e) != 0) return -1;
+    lr_vm_free(x->vm);
+    lr_run_free(&x->run);
+    x->vm = lr_vm_new(x->config->max_memory);
+    if (x->vm == NULL) return lr_fail(e, LR_FAILED, "not enough memory");
+    x->vm->job = &x->job;
+    return 0;
+}
+
+static int attempts(lr_execution *x, lr_err *e)
+{
     for (x->attempts = 1;; x->attempts++) {
         int failed = attempt(x, e);
         if (failed == 0 || !e->retry || x->attempts == 3) return failed;
         /* nothing was kept: once more, with a state and a run of its own */
         lr_err_clear(e);
-        lr_vm_free(x->vm);
-        x->vm = lr_vm_new(cfg->max_memory);
-        lr_run_free(&x->run);
-        if (x->vm == NULL) return lr_fail(e, LR_FAILED, "not enough memory");
-        x->vm->job = &x->job;
+        if (fresh_state(x, e) != 0) return -1;
     }
+}
+
+int lr_execution_run(lr_execution *x, const lr_execution_config *cfg, lr_err *e)
+{
+    if (lr_execution_describe(x, cfg, e) != 0 || read_dates(x, cfg->logical_date, e) != 0) return -1;
+    if (lr_session_open(&x->session, &cfg->session, e) != 0) return -1;
+    return attempts(x, e);
+}
+
+int lr_execution_series(lr_execution *x, const lr_execution_config *cfg, const char *last, lr_err *e)
+{
+    if (lr_execution_describe(x, cfg, e) != 0 || read_dates(x, last, e) != 0) return -1;
+    return lr_session_open(&x->session, &cfg->session, e);
+}
+
+int lr_execution_date(lr_execution *x, const char *logical_date, lr_err *e)
+{
+    x->committed = 0;
+    x->run_id = 0;
+    x->checks = x->differs = 0;
+    memset(&x->counts, 0, sizeof x->counts);
+    /* cursors before the tables that they read */
+    if (x->vm != NULL) lua_gc(x->vm->L, LUA_GCCOLLECT, 0);
+    if (lr_run_unstage(&x->run, e) != 0 || fresh_state(x, e) != 0 || read_dates(x, logical_date, e) != 0) return -1;
+    return attempts(x, e);
 }

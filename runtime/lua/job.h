@@ -4,6 +4,7 @@
 #define LRUN_LUA_JOB_H
 
 #include "lua/box.h"
+#include "run/backfill.h"
 
 typedef struct lr_param {
     const char *name, *value;
@@ -19,7 +20,7 @@ typedef struct lr_execution_config {
     lr_mode mode;
     int verbose;
     size_t max_memory;
-    int64_t backfill_id;
+    int must_compare;          /* a run without a reconcile fails */
     lr_session_config session;
     void (*report)(void *arg, const lr_event *ev);
     void *report_arg;
@@ -35,6 +36,7 @@ typedef struct lr_execution {
     size_t size;
     int declared;             /* the file begins with job { ... } */
     const lr_execution_config *config;
+    const lr_backfill *backfill; /* the runs are dates of it; or NULL */
     int committed;
     int64_t run_id;           /* kept when the run has been freed */
     lr_counts counts;
@@ -49,6 +51,11 @@ int lr_execution_describe(lr_execution *x, const lr_execution_config *cfg, lr_er
 
 /* describe, dates, connections, the run. e->status tells how it ended. */
 int lr_execution_run(lr_execution *x, const lr_execution_config *cfg, lr_err *e);
+
+/* Many runs over the same connections: the file is read once, the databases are
+ * opened once. last: no date is later; it is checked before anything is opened. */
+int lr_execution_series(lr_execution *x, const lr_execution_config *cfg, const char *last, lr_err *e);
+int lr_execution_date(lr_execution *x, const char *logical_date, lr_err *e);
 
 /* For the prompt: everything but the job's chunk. */
 int lr_execution_open(lr_execution *x, const lr_execution_config *cfg, lr_err *e);

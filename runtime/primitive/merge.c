@@ -147,6 +147,7 @@ static int write_by_key(lr_run *run, const lr_primitive *p, const lr_args *args,
     if (nkey == 0) return lr_fail(e, LR_FAILED, "key is empty");
     newest = lr_dup(&run->arena, newest);
     if (newest != NULL && lr_rowset_field(run, (lr_rowset *)args->first.p, newest, e) < 0) return -1;
+    if (run->mode == LR_MODE_RECONCILE) return lr_target_noted(run, p, args, key, nkey, NULL, out, e);
     if (lr_target_open(run, p, args, key, nkey, NULL, 0, &t, e) != 0) return -1;
     const lr_key *unique = lr_unique_key(d, &t.rel, key, nkey);
     if (lr_check_keys(run, &t, unique, newest == NULL, e) != 0) return -1;

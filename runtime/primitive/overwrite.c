@@ -208,6 +208,7 @@ static int call_overwrite(lr_run *run, const lr_args *args, lr_result *out, lr_e
         lr_fail(e, LR_FAILED, "the rows do not carry the column \"%s\" that the partition is cut by", column);
         return lr_hint(e, "name it in columns, or pass column = with a column of the rows");
     }
+    if (run->mode == LR_MODE_RECONCILE) return lr_target_noted(run, p, args, key, nkey, column, out, e);
     if (lr_target_open(run, p, args, key, nkey, column, nkey == 0, &t, e) != 0) return -1;
     if (refuse_cascade(&t, e) != 0) return -1;
     if (lr_field_find(d, &t.rel, column) < 0) {
@@ -247,6 +248,7 @@ static int call_load(lr_run *run, const lr_args *args, lr_result *out, lr_err *e
     lr_target t;
     lr_counts c = {0};
     if (lr_arg_names(&run->arena, lr_arg_of(p, args, "key"), &key, &nkey, e) != 0) return -1;
+    if (run->mode == LR_MODE_RECONCILE) return lr_target_noted(run, p, args, key, nkey, NULL, out, e);
     if (lr_target_open(run, p, args, key, nkey, NULL, 1, &t, e) != 0) return -1;
     if (refuse_cascade(&t, e) != 0 || stage_sql(run, &t, e) != 0) return -1;
     if (!lr_arg_bool(lr_arg_of(p, args, "allow_empty"), 0) && !t.created) {

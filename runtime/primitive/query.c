@@ -86,7 +86,7 @@ static int call_query(lr_run *run, const lr_args *args, lr_result *out, lr_err *
     if (n == 0) return lr_query(run, place, &q, &out->cursor, e);
     /* The tables' names mean the source's only until the cursor is prepared,
      * so its rows are put aside. */
-    lr_table stage = {NULL, lr_printf(args->scratch, "lrun_stage_%lld", (long long)++run->staged)};
+    lr_table stage = {NULL, lr_printf(args->scratch, LR_STAGE_NAME, (long long)++run->staged)};
     lr_sql copy = lr_sql_new(args->scratch), all = lr_sql_new(args->scratch);
     lr_sqlf(&copy, "CREATE TEMP TABLE %I AS %Q", stage.name, &q);
     lr_sqlf(&all, "SELECT * FROM %I", stage.name);

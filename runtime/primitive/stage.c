@@ -32,7 +32,7 @@ static int make_table(lr_run *run, lr_rowset *rs, const char **quoted, lr_column
         (*columns)[i].name = fields[i].name;
         (*columns)[i].decl = fields[i].decl;
     }
-    *name = lr_printf(&run->arena, "lrun_stage_%lld", (long long)++run->staged);
+    *name = lr_printf(&run->arena, LR_STAGE_NAME, (long long)++run->staged);
     lr_table t = {NULL, *name};
     lr_sql q = lr_sql_new(&run->arena), into = lr_sql_new(&run->arena);
     lr_sqlf(&into, "%I", *name);

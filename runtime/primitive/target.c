@@ -118,7 +118,7 @@ static int make(lr_run *run, lr_target *t, const char *index_column, lr_err *e)
     lr_note(run, "%s %s%s", t->name, run->mode == LR_MODE_PLAN ? "would be made" : "did not exist and is made now",
             key.data != NULL ? key.data : "");
     lr_buf_free(&key);
-    if (run->mode != LR_MODE_PLAN && run->mode != LR_MODE_RECONCILE) {
+    if (run->mode != LR_MODE_PLAN) {
         lr_table table = t->rel.table;
         return w->dialect->relation(w->driver, w->conn, &run->arena, &table, 1, &t->rel, e);
     }

@@ -56,6 +56,11 @@ int lr_target_done(lr_run *run, const lr_target *t, const lr_counts *c, const ch
                    const lr_sql *partition, lr_result *out, lr_err *e);
 
 /* " AND region = 'EU'" from { region = "EU" }, for the target. */
+/* Where only reconcile acts: what the write would have gone to, and no row is
+ * moved. column NULL: the target has no time column of interest. */
+int lr_target_noted(lr_run *run, const lr_primitive *p, const lr_args *args, const char **key, int nkey, const char *column,
+                    lr_result *out, lr_err *e);
+
 int lr_partition_sql(lr_run *run, const lr_relation *rel, const lr_arg *partition, lr_sql *q, lr_err *e);
 
 #endif

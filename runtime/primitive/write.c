@@ -217,3 +217,23 @@ int lr_partition_sql(lr_run *run, const lr_relation *rel, const lr_arg *partitio
     }
     return 0;
 }
+
+int lr_target_noted(lr_run *run, const lr_primitive *p, const lr_args *args, const char **key, int nkey, const char *column,
+                    lr_result *out, lr_err *e)
+{
+    const lr_place *w = run->session->warehouse;
+    const char *into = lr_arg_text(lr_arg_of(p, args, "into"), NULL);
+    lr_target t = {.primitive = p, .source = (lr_rowset *)args->first.p, .key = key, .nkey = nkey};
+    const lr_counts none = {0};
+    lr_sql *more = NULL;
+    lr_table table;
+    if (w->dialect->resolve(w->driver, w->conn, &run->arena, w->schema, into, &table, e) != 0) return -1;
+    if (w->dialect->relation(w->driver, w->conn, &run->arena, &table, 0, &t.rel, e) != 0) return -1;
+    t.name = lr_dup(&run->arena, t.rel.exists ? t.rel.table.name : into);
+    if (column != NULL && t.rel.exists) {
+        more = lr_alloc(&run->arena, sizeof *more);
+        *more = lr_sql_new(&run->arena);
+        if (lr_partition_sql(run, &t.rel, lr_arg_of(p, args, "partition"), more, e) != 0) return -1;
+    }
+    return lr_target_done(run, &t, &none, column, more, out, e);
+}

@@ -1,5 +1,6 @@
 /* The ledger's rows. */
 #include "run/ledger.h"
+#include "run/backfill.h"
 #include "run/process.h"
 #include "run/stop.h"
 #include <inttypes.h>
@@ -16,7 +17,7 @@ lr_table lr_ledger_table(const lr_session *s, const char *name)
     return (lr_table){.schema = s->ledger_schema, .name = name};
 }
 
-static const char *now_text(lr_arena *a)
+const char *lr_ledger_now(lr_arena *a)
 {
     char text[40];
     return lr_dup(a, lr_format_instant(lr_zone_utc(), lr_clock_us(), text));
@@ -106,7 +107,7 @@ int lr_ledger_sweep(lr_run *run, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
     lr_table t = lr_ledger_table(run->session, "lrun_runs");
-    lr_value job = lr_text(run->job->name), now = lr_text(now_text(&run->arena));
+    lr_value job = lr_text(run->job->name), now = lr_text(lr_ledger_now(&run->arena));
     lr_sql q = lr_sql_new(&run->arena);
     lr_sqlf(&q, "SELECT run_id, host, pid, started_at FROM %T WHERE job = %V AND status = 'running'", &t, &job);
     lr_cursor *k;
@@ -155,7 +156,7 @@ int lr_ledger_insert(lr_run *run, const char *status, lr_err *e)
                     lr_int(run->attempt),
                     lr_text(place_shown(run, "source")),
                     lr_text(place_shown(run, "warehouse")),
-                    run->backfill_id != 0 ? lr_int(run->backfill_id) : lr_null()};
+                    run->backfill != NULL ? lr_int(run->backfill->id) : lr_null()};
     lr_value start = lr_text(lr_dup(&run->arena, lr_format_offset(job->zone, job->run_start, text)));
     lr_sql q = lr_sql_new(&run->arena);
     lr_sqlf(&q,
@@ -174,7 +175,7 @@ int lr_ledger_finish(lr_run *run, const char *status, const char *error, lr_err 
     lr_table t = lr_ledger_table(run->session, "lrun_runs");
     const lr_counts *c = &run->counts;
     int kept = strcmp(status, "succeeded") == 0;
-    lr_value id = lr_int(run->run_id), state = lr_text(status), now = lr_text(now_text(&run->arena));
+    lr_value id = lr_int(run->run_id), state = lr_text(status), now = lr_text(lr_ledger_now(&run->arena));
     lr_value why = lr_text(error), attempt = lr_int(run->attempt);
     /* Rows that were rolled back were never written. */
     lr_value n[5] = {lr_int(c->read), lr_int(kept ? c->inserted : 0), lr_int(kept ? c->updated : 0),
@@ -201,7 +202,7 @@ int lr_ledger_lock_job(lr_run *run, lr_err *e)
     const lr_place *w = run->session->warehouse;
     if (!w->dialect->row_locks) return 0;
     lr_table t = lr_ledger_table(run->session, "lrun_jobs");
-    lr_value v[] = {lr_text(run->job->name), lr_int(run->run_id), lr_text(lr_host_name()), lr_int(getpid()), lr_text(now_text(&run->arena))};
+    lr_value v[] = {lr_text(run->job->name), lr_int(run->run_id), lr_text(lr_host_name()), lr_int(getpid()), lr_text(lr_ledger_now(&run->arena))};
     lr_sql q = lr_sql_new(&run->arena);
     int64_t changed = 0;
     lr_sqlf(&q, "UPDATE %T SET run_id = %V, host = %V, pid = %V, since = %V WHERE job = %V", &t, &v[1], &v[2], &v[3], &v[4], &v[0]);
@@ -348,7 +349,7 @@ int lr_ledger_save_watermark(lr_run *run, const char *name, const char *value, l
 {
     lr_table t = lr_ledger_table(run->session, "lrun_watermarks");
     lr_value v[] = {lr_text(run->job->name), lr_text(name), lr_text(value), lr_text(run->job->params),
-                    lr_int(run->run_id), lr_text(now_text(&run->arena))};
+                    lr_int(run->run_id), lr_text(lr_ledger_now(&run->arena))};
     int64_t changed = 0;
     lr_sql q = lr_sql_new(&run->arena);
     lr_sqlf(&q, "UPDATE %T SET value = %V, params = %V, run_id = %V, saved_at = %V WHERE job = %V AND name = %V",

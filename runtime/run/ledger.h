@@ -13,6 +13,9 @@ lr_table lr_ledger_table(const lr_session *s, const char *name);
 /* "@lrun_runs" in the text is the ledger's table, under its schema. */
 void lr_ledger_sql(const lr_session *s, const char *text, lr_sql *q);
 
+/* The clock as the ledger writes it. */
+const char *lr_ledger_now(lr_arena *a);
+
 /* Is there a ledger, and can this program read it? *exists is set. */
 int lr_ledger_check(lr_session *s, int *exists, lr_err *e);
 int lr_ledger_create(lr_run *run, lr_err *e);

@@ -1,5 +1,5 @@
 /* One run: lock, snapshot, transaction, ledger, commit. */
-#include "run/run.h"
+#include "run/backfill.h"
 #include "run/ledger.h"
 #include "run/stop.h"
 #include "run/window.h"
@@ -40,8 +40,7 @@ static int begin_locked(lr_run *run, lr_err *e)
     }
 }
 
-/* The small transaction before the run's own: a run that dies leaves a trace. */
-static int announce_once(lr_run *run, lr_err *e)
+static int small_once(lr_run *run, lr_small work, void *arg, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
     int exists;
@@ -50,25 +49,31 @@ static int announce_once(lr_run *run, lr_err *e)
     int failed = exists ? 0 : lr_ledger_create(run, e);
     if (failed != 0) lr_step(e, "making the ledger (tables lrun_*)");
     if (failed == 0 && !exists) failed = lr_ledger_lock_job(run, e);
-    if (failed == 0 && run->backfill_id == 0) {
-        failed = lr_ledger_sweep(run, e);
-        if (failed == 0) failed = lr_ledger_insert(run, "running", e);
-        if (failed != 0) lr_step(e, "the ledger (tables lrun_*)");
-    }
+    if (failed == 0) failed = work(run, arg, e);
     if (failed == 0) failed = w->driver->commit(w->conn, e);
     if (failed != 0) w->driver->rollback(w->conn);
     return failed;
 }
 
-static int announce(lr_run *run, lr_err *e)
+int lr_run_small(lr_run *run, lr_small work, void *arg, lr_err *e)
 {
     for (int tries = 0; tries < 5; tries++) {
         lr_err_clear(e);
-        if (announce_once(run, e) == 0) return 0;
+        if (small_once(run, work, arg, e) == 0) return 0;
         /* two first runs make the ledger at the same time */
         if (strncmp(e->sqlstate, "23505", 5) != 0 && strncmp(e->sqlstate, "42P0", 4) != 0 && strcmp(e->sqlstate, "40001") != 0) return -1;
     }
     return -1;
+}
+
+/* A run that dies leaves a trace. */
+static int announce(lr_run *run, void *arg, lr_err *e)
+{
+    (void)arg;
+    int failed = lr_ledger_sweep(run, e);
+    if (failed == 0) failed = lr_ledger_insert(run, "running", e);
+    if (failed != 0) lr_step(e, "the ledger (tables lrun_*)");
+    return failed;
 }
 
 /* A source in rollback mode makes its writers wait while it is read. */
@@ -120,7 +125,9 @@ int lr_run_begin(lr_run *run, lr_err *e)
     run->started_at = lr_clock_us();
     if (run->attempt == 0) run->attempt = 1;
     say_once(run);
-    if (run->mode == LR_MODE_RUN && run->attempt == 1 && announce(run, e) != 0) return -1;
+    /* a backfill's own row marks the intent of all its dates */
+    if (run->mode == LR_MODE_RUN && run->attempt == 1 && run->backfill == NULL && lr_run_small(run, announce, NULL, e) != 0)
+        return -1;
     if (run->mode != LR_MODE_RUN) {
         int exists;
         if (lr_ledger_check(run->session, &exists, e) != 0) return -1;
@@ -129,8 +136,9 @@ int lr_run_begin(lr_run *run, lr_err *e)
      * the nightly run waiting while somebody thinks. */
     if (run->mode == LR_MODE_PROMPT) return 0;
     if (lr_run_open(run, e) != 0) return -1;
-    if (run->mode == LR_MODE_RUN && run->backfill_id != 0) return lr_ledger_insert(run, "running", e);
-    return 0;
+    if (run->mode != LR_MODE_RUN || run->backfill == NULL) return 0;
+    if (lr_backfill_own(run, run->backfill, e) != 0) return -1;
+    return lr_ledger_insert(run, "running", e);
 }
 
 /* COMMIT was sent and its answer is lost. With the job's lock the old
@@ -169,6 +177,11 @@ int lr_run_commit(lr_run *run, lr_err *e)
         *e = run->first;
         return -1;
     }
+    if (run->must_compare && run->checks == 0) {
+        lr_fail(e, LR_FAILED, "the job compares nothing: it calls no reconcile");
+        return lr_hint(e, "add reconcile { rows, with = \"...\", sum = \"...\" }%s",
+                       run->mode == LR_MODE_RUN ? ", or pass --no-reconcile" : "");
+    }
     if (!writes(run)) {
         close_transaction(run);
         return 0;
@@ -200,8 +213,7 @@ static int record(lr_run *run, const char *status, const char *why, int drop)
     }
     int failed = 0;
     if (drop) failed = lr_ledger_delete(run, &e);
-    else if (run->backfill_id != 0 && run->run_id == 0) failed = 0;
-    else if (run->backfill_id != 0) failed = lr_ledger_insert(run, status, &e);
+    else if (run->backfill != NULL) failed = lr_ledger_insert(run, status, &e);
     if (failed == 0 && !drop && run->run_id != 0) failed = lr_ledger_finish(run, status, why, &e);
     for (const lr_check *c = run->checked; failed == 0 && !drop && c != NULL; c = c->before)
         failed = lr_ledger_add_check(run, c, &e);
@@ -234,6 +246,18 @@ void lr_run_forget(lr_run *run)
     run->windows = NULL;
     memset(&run->counts, 0, sizeof run->counts);
     memset(&run->first, 0, sizeof run->first);
+}
+
+int lr_run_unstage(lr_run *run, lr_err *e)
+{
+    const lr_place *w = run->session != NULL ? run->session->warehouse : NULL;
+    for (int64_t i = 1; w != NULL && w->dialect->keeps_stages && i <= run->staged; i++) {
+        lr_sql q = lr_sql_new(&run->arena);
+        lr_sqlf(&q, "DROP TABLE IF EXISTS temp.%I", lr_printf(&run->arena, LR_STAGE_NAME, (long long)i));
+        if (lr_exec(run, w, &q, NULL, e) != 0) return -1;
+    }
+    run->staged = 0;
+    return 0;
 }
 
 void lr_run_free(lr_run *run)

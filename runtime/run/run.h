@@ -51,6 +51,8 @@ struct lr_window;
 struct lr_check;
 struct lr_read;
 
+#define LR_STAGE_NAME "lrun_stage_%lld"
+
 typedef struct lr_run {
     lr_session *session;
     const lr_job *job;
@@ -58,7 +60,8 @@ typedef struct lr_run {
     lr_arena arena;
     int64_t run_id;
     int attempt;
-    int64_t backfill_id; /* 0: none */
+    const struct lr_backfill *backfill; /* the run is a date of it; or NULL */
+    int must_compare;    /* without a reconcile nothing is kept */
     lr_counts counts;
     lr_written *written;
     struct lr_window *windows;
@@ -79,6 +82,11 @@ typedef struct lr_run {
 /* Take the lock, write the `running` row, open the transaction. */
 int lr_run_begin(lr_run *run, lr_err *e);
 
+/* A transaction of its own under the job's lock, with the ledger made where it
+ * is missing. work may run more than once: a lost race begins again. */
+typedef int (*lr_small)(lr_run *run, void *arg, lr_err *e);
+int lr_run_small(lr_run *run, lr_small work, void *arg, lr_err *e);
+
 /* Save watermarks and the `succeeded` row, and commit. */
 int lr_run_commit(lr_run *run, lr_err *e);
 
@@ -87,6 +95,9 @@ int lr_run_commit(lr_run *run, lr_err *e);
 void lr_run_abandon(lr_run *run, const lr_err *why);
 
 void lr_run_free(lr_run *run); /* rolls back what is still open */
+
+/* Before the next run over the same connections: drop what was staged. */
+int lr_run_unstage(lr_run *run, lr_err *e);
 
 /* Open the transaction where it is not: the prompt does so at its first write. */
 int lr_run_open(lr_run *run, lr_err *e);

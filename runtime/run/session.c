@@ -119,6 +119,7 @@ static int open_warehouse(lr_session *s, const lr_session_config *cfg, lr_err *e
     lr_open how = how_to_open(w->url, cfg);
     how.readonly = s->readonly;
     how.create = !s->readonly;
+    how.temporary = cfg->temporary;
     /* A plan of a first run has no warehouse to read: an empty one stands in. */
     if (s->readonly && s->fresh) how.url = "sqlite::memory:";
     if (s->fresh && cfg->must_exist) return not_ours(w, e);

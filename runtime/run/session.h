@@ -47,6 +47,7 @@ typedef struct lr_session_config {
     const lr_named *named;
     int n;
     int readonly;
+    int temporary; /* readonly, but rows may be staged to be compared */
     int must_exist;
     int lock_timeout_ms;
 } lr_session_config;

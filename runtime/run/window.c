@@ -63,10 +63,27 @@ static int parse_mark(lr_run *run, const char *text, int64_t *us, lr_err *e)
     return lr_hint(e, "set it with lrun watermark %s --set 2026-01-20", run->job->name);
 }
 
+/* What lies past the saved watermark has not been loaded, and is no difference. */
+static int loaded_part(lr_run *run, const lr_mark *mark, lr_window *w, lr_err *e)
+{
+    const char *saved;
+    lr_time t;
+    if (lr_ledger_watermark(run, mark->name, &saved, e) != 0) return -1;
+    if (saved == NULL || lr_time_parse(saved, strlen(saved), run->job->zone, &t) != 0) return 0;
+    if (t.us >= w->stop.us) return 0;
+    lr_note(run, "compared up to the watermark, %s", saved);
+    w->stop.us = t.us > w->start.us ? t.us : w->start.us;
+    w->stop.inclusive = mark->newest && t.us >= w->start.us;
+    return 0;
+}
+
 int lr_window_since(lr_run *run, const lr_mark *mark, const lr_span *lookback, const int64_t *number,
                     lr_window **out, lr_err *e)
 {
-    if (run->job->has_logical) return lr_window_logical(run, out, e);
+    if (run->job->has_logical) {
+        if (lr_window_logical(run, out, e) != 0) return -1;
+        return run->mode == LR_MODE_RECONCILE ? loaded_part(run, mark, *out, e) : 0;
+    }
     for (const lr_window *w = run->windows; w != NULL; w = w->next)
         if (w->mark != NULL && strcmp(w->mark, mark->name) == 0) {
             lr_fail(e, LR_FAILED, "watermark \"%s\" opens a second window in this run", mark->name);

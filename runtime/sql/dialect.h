@@ -96,6 +96,7 @@ struct lr_dialect {
     int has_schemas; /* tables live in schemas */
     int checks_rows; /* its sink refuses what a column would bend, so rows may go straight in */
     size_t longest_name; /* bytes; 0: no limit. Longer ones are refused, not cut */
+    int keeps_stages; /* temporary tables outlive their transaction */
     int row_locks;   /* a run locks its job's row; else beginning to write locks all */
 
     void (*placeholder)(int i, char out[16]);

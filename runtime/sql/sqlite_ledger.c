@@ -25,9 +25,11 @@ const char *const lr_sqlite_ledger[] = {
     "rows_inserted INTEGER NOT NULL, rows_updated INTEGER NOT NULL, rows_deleted INTEGER NOT NULL)",
     "CREATE INDEX IF NOT EXISTS lrun_writes_run ON @lrun_writes (run_id)",
     "CREATE TABLE IF NOT EXISTS @lrun_backfills (backfill_id INTEGER PRIMARY KEY AUTOINCREMENT, job TEXT NOT NULL, "
-    "job_sha256 TEXT NOT NULL, params TEXT NOT NULL, grain TEXT NOT NULL, first_date TEXT NOT NULL, "
+    "job_sha256 TEXT NOT NULL, params TEXT NOT NULL, grain TEXT NOT NULL, zone TEXT NOT NULL, first_date TEXT NOT NULL, "
     "last_date TEXT NOT NULL, status TEXT NOT NULL, started_at TEXT NOT NULL, finished_at TEXT, "
     "owner_host TEXT, owner_pid INTEGER, owner_started TEXT)",
+    "CREATE INDEX IF NOT EXISTS lrun_backfills_job ON @lrun_backfills (job, backfill_id)",
+    "CREATE INDEX IF NOT EXISTS lrun_runs_backfill ON @lrun_runs (backfill_id) WHERE backfill_id IS NOT NULL",
     "CREATE TABLE IF NOT EXISTS @lrun_targets (target TEXT PRIMARY KEY, run_id INTEGER NOT NULL)",
     "CREATE TABLE IF NOT EXISTS @lrun_columns (job TEXT NOT NULL, target TEXT NOT NULL, job_sha256 TEXT NOT NULL, "
     "columns TEXT NOT NULL, run_id INTEGER NOT NULL, PRIMARY KEY (job, target))",

@@ -168,7 +168,7 @@ static int pg_open(const lr_open *how, lr_conn **out, lr_err *e)
 static int pg_begin(lr_conn *c, int write, lr_err *e)
 {
     c->stopped = 0;
-    int readonly = !write || c->how.readonly;
+    int readonly = (!write || c->how.readonly) && !c->how.temporary;
     if (simple(c, readonly ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" : "BEGIN ISOLATION LEVEL REPEATABLE READ", e) != 0)
         return -1;
     c->in_transaction = 1;
