@@ -94,48 +94,6 @@ static int keep_newest(lr_run *run, lr_target *t, const char *newest, lr_err *e)
     return 0;
 }
 
-static int count_rows(lr_run *run, const lr_sql *rows, int64_t *out, lr_err *e)
-{
-    lr_sql q = lr_sql_new(&run->arena);
-    lr_value n;
-    lr_sqlf(&q, "SELECT count(*) FROM (%Q) AS \"rows\"", rows);
-    if (lr_query_value(run, run->session->warehouse, &q, &run->arena, &n, NULL, e) != 0) return -1;
-    *out = n.i;
-    return 0;
-}
-
-static int execute(lr_run *run, lr_target *t, const lr_merge *m, lr_counts *c, lr_err *e)
-{
-    const lr_place *w = run->session->warehouse;
-    lr_step_sql steps[2];
-    int n = w->dialect->merge(&run->arena, m, steps), failed = 0;
-    for (int i = 0; failed == 0 && i < n; i++) {
-        int64_t changed = 0, inserted = 0, before = 0;
-        int upsert = steps[i].effect == LR_UPSERTS;
-        int uncounted = upsert && run->mode != LR_MODE_PLAN ? w->driver->count(w->conn, t->rel.table.name, NULL, NULL) : 0;
-        if (uncounted) {
-            lr_sql all = lr_sql_new(&run->arena);
-            lr_sqlf(&all, "SELECT 1 FROM %T", &t->rel.table);
-            failed = count_rows(run, &all, &before, e);
-        }
-        if (failed == 0) failed = lr_write(run, &steps[i].sql, &changed, e);
-        if (upsert && run->mode != LR_MODE_PLAN) w->driver->count(w->conn, NULL, &inserted, NULL);
-        if (failed == 0 && uncounted) {
-            lr_sql all = lr_sql_new(&run->arena);
-            lr_sqlf(&all, "SELECT 1 FROM %T", &t->rel.table);
-            failed = count_rows(run, &all, &inserted, e);
-            inserted -= before;
-        }
-        if (steps[i].effect == LR_INSERTS) c->inserted += changed;
-        else if (!upsert) c->updated += changed;
-        else {
-            c->inserted += inserted;
-            c->updated += changed - inserted;
-        }
-    }
-    return failed;
-}
-
 static int write_by_key(lr_run *run, const lr_primitive *p, const lr_args *args, const char *newest, lr_result *out, lr_err *e)
 {
     const lr_dialect *d = run->session->warehouse->dialect;
@@ -152,12 +110,12 @@ static int write_by_key(lr_run *run, const lr_primitive *p, const lr_args *args,
     const lr_key *unique = lr_unique_key(d, &t.rel, key, nkey);
     if (lr_check_keys(run, &t, unique, newest == NULL, e) != 0) return -1;
     int plan = run->mode == LR_MODE_PLAN;
-    if (!plan && count_rows(run, &t.rows, &c.read, e) != 0) return -1;
+    if (!plan && lr_count_rows(run, &t.rows, &c.read, e) != 0) return -1;
     if (newest != NULL && !(plan && t.source->kind == LR_ROWS_MAP) && keep_newest(run, &t, newest, e) != 0) return -1;
     lr_merge m = {.target = &t.rel, .rows = &t.rows, .columns = t.columns, .n = t.n, .key = key, .nkey = nkey,
                   .unique = unique, .newest = newest, .zone = run->job->zone, .stamp = t.stamp,
                   .stamp_value = t.stamp_value, .insert_only = p == &lr_primitive_insert_new};
-    if (execute(run, &t, &m, &c, e) != 0) {
+    if (lr_merge_rows(run, &t, &m, &c, e) != 0) {
         /* another run put the same key in: this one starts over and sees it */
         if (d->row_locks && strcmp(e->sqlstate, "23505") == 0) e->retry = 1;
         return -1;

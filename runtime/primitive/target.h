@@ -48,6 +48,13 @@ int lr_target_rows(lr_run *run, lr_target *t, lr_err *e);
 /* Do the rows come from a watermark that has been saved before? */
 int lr_unwritten_mark(lr_run *run, lr_rowset *rs);
 
+/* Run a write by key in the best way that the engine does for the target, or in
+ * the one that the environment forces, and count what it wrote. */
+int lr_merge_rows(lr_run *run, lr_target *t, lr_merge *m, lr_counts *c, lr_err *e);
+
+/* How many rows a SELECT at the warehouse has. */
+int lr_count_rows(lr_run *run, const lr_sql *select, int64_t *out, lr_err *e);
+
 /* Is there a row? */
 int lr_any_row(lr_run *run, const lr_place *place, const lr_sql *select, int *any, lr_err *e);
 

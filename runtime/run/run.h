@@ -48,6 +48,7 @@ typedef struct lr_written {
 } lr_written;
 
 struct lr_window;
+struct lr_strategy;
 struct lr_check;
 struct lr_read;
 
@@ -67,6 +68,7 @@ typedef struct lr_run {
     struct lr_window *windows;
     int64_t statements;  /* issued by this run */
     int64_t staged;      /* temporary tables made */
+    struct lr_strategy *strategies; /* the way found for each target that was written by key */
     int checks, differs;
     struct lr_check *checked; /* every comparison, the latest first */
     struct lr_read *reads;    /* every window read, the latest first */

@@ -38,6 +38,8 @@ typedef struct lr_relation {
     int nkeys;
     int drops_rows;  /* ON CONFLICT REPLACE or IGNORE in its definition would lose rows in silence */
     const char *cascaded_from; /* a table whose foreign key would follow a delete, or NULL */
+    const char **pinned; /* columns that an UPDATE would change without moving the row to where it belongs */
+    int npinned;         /* a NULL entry: any column */
 } lr_relation;
 
 /* ---- windows on a column ---- */
@@ -81,9 +83,19 @@ typedef struct lr_merge {
     const char *stamp;     /* column set where a row is inserted or changed, or NULL */
     lr_value stamp_value;
     int insert_only;       /* leave rows that are there alone */
+    lr_table scratch;      /* a temporary table's name that is free */
 } lr_merge;
 
-typedef enum lr_effect { LR_INSERTS, LR_UPDATES, LR_UPSERTS } lr_effect;
+/* What the number of rows that a statement changed means. */
+typedef enum lr_effect {
+    LR_INSERTS,
+    LR_UPDATES,
+    LR_UPSERTS, /* both, and which of them has to be found out */
+    LR_KEEPS,   /* rows set aside, to be deleted and written again */
+    LR_DELETES  /* as many as were set aside */
+} lr_effect;
+
+#define LR_MERGE_STEPS 4
 
 typedef struct lr_step_sql {
     lr_sql sql;
@@ -161,8 +173,18 @@ struct lr_dialect {
      * and nothing appended where none can be. */
     int (*bends)(lr_sql *q, const lr_sql *expr, const char *from_decl, const char *to_decl);
 
-    /* Statements that write by key; returns how many (at most 2). */
-    int (*merge)(lr_arena *a, const lr_merge *m, lr_step_sql out[2]);
+    /* Ways to write by key, the best first, and the environment variable that
+     * forces one. NULL: there is one way, and it always works. */
+    const char *const *strategies;
+    const char *strategy_variable;
+    /* The statements of a way; returns how many. 0 and *why where it is not for
+     * this target. */
+    int (*merge)(lr_arena *a, const lr_merge *m, int strategy, lr_step_sql out[LR_MERGE_STEPS], const char **why);
+    /* Does the error say that the engine does not do such a statement? */
+    int (*refuses)(const lr_err *e);
+    /* A SELECT of (rows can be told apart, inserted, deleted) in the table by this
+     * transaction so far, for LR_UPSERTS. NULL: the driver counts. */
+    void (*tally)(lr_sql *q, const lr_relation *t);
 
     /* Between the column list and SELECT of an INSERT. */
     const char *overriding;

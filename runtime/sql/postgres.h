@@ -12,7 +12,10 @@ const char *lr_postgres_type_for(lr_arena *a, const lr_dialect *from, const char
 const char *lr_postgres_stage_type(lr_arena *a, const lr_dialect *from, const char *decl);
 int lr_postgres_is_date(const char *decl);
 int lr_postgres_scale(const char *decl);
-int lr_postgres_merge(lr_arena *a, const lr_merge *m, lr_step_sql out[2]);
+int lr_postgres_merge(lr_arena *a, const lr_merge *m, int strategy, lr_step_sql out[LR_MERGE_STEPS], const char **why);
+int lr_postgres_refuses(const lr_err *e);
+void lr_postgres_tally(lr_sql *q, const lr_relation *t);
+extern const char *const lr_postgres_strategies[];
 extern const char *const lr_postgres_ledger[];
 
 #endif

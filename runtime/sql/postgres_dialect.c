@@ -195,7 +195,11 @@ const lr_dialect lr_postgres_dialect = {
     .total = total,
     .typed = typed,
     .bends = bends,
+    .strategies = lr_postgres_strategies,
+    .strategy_variable = "LRUN_PG_MERGE",
     .merge = lr_postgres_merge,
+    .refuses = lr_postgres_refuses,
+    .tally = lr_postgres_tally,
     .overriding = " OVERRIDING SYSTEM VALUE",
     .ledger = lr_postgres_ledger,
 };

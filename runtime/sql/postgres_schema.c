@@ -143,6 +143,26 @@ static int read_keys(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_value
     return got < 0 ? -1 : 0;
 }
 
+/* A row of a foreign partition stays where it is when an UPDATE changes the
+ * column that it is parted by: PostgreSQL neither moves nor refuses it. */
+static int read_pinned(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_value *oid, lr_relation *out, lr_err *e)
+{
+    lr_cursor *k;
+    const lr_value *v;
+    int got;
+    if (d->query(c, "WITH RECURSIVE tree(oid) AS (SELECT $1::oid UNION ALL SELECT i.inhrelid FROM pg_catalog.pg_inherits i "
+                    "JOIN tree ON i.inhparent = tree.oid) SELECT DISTINCT a.attname FROM tree "
+                    "JOIN pg_catalog.pg_partitioned_table p ON p.partrelid = tree.oid CROSS JOIN unnest(p.partattrs::int2[]) x(att) "
+                    "LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = tree.oid AND a.attnum = x.att "
+                    "WHERE EXISTS (SELECT 1 FROM tree f JOIN pg_catalog.pg_class c ON c.oid = f.oid WHERE c.relkind = 'f')", oid, 1, &k, e) != 0)
+        return -1;
+    out->pinned = lr_alloc(a, (size_t)(out->nfields + 1) * sizeof *out->pinned);
+    while ((got = d->next(k, &v, e)) == 1)
+        if (out->npinned <= out->nfields) out->pinned[out->npinned++] = v[0].type == LR_NULL ? NULL : copy(a, &v[0]);
+    d->finish(k);
+    return got < 0 ? -1 : 0;
+}
+
 int lr_postgres_relation(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_table *t, int all,
                          lr_relation *out, lr_err *e)
 {
@@ -160,9 +180,10 @@ int lr_postgres_relation(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_t
     if (d->query(c, sql, args, t->schema == NULL ? 1 : 2, &k, e) != 0) return -1;
     int got = d->next(k, &v, e);
     lr_value oid = lr_null();
+    const char *kind = "";
     if (got == 1) {
         oid = lr_int(v[0].i);
-        const char *kind = copy(a, &v[1]);
+        kind = copy(a, &v[1]);
         out->exists = 1;
         out->is_view = kind[0] == 'v' || kind[0] == 'm';
         out->table.schema = copy(a, &v[2]);
@@ -172,6 +193,7 @@ int lr_postgres_relation(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_t
     if (read_fields(d, c, a, &oid, out, e) != 0) return -1;
     if (!all || out->is_view) return 0;
     if (read_keys(d, c, a, &oid, out, e) != 0) return -1;
+    if (kind[0] == 'p' && read_pinned(d, c, a, &oid, out, e) != 0) return -1;
     if (d->query(c, "SELECT f.relname FROM pg_catalog.pg_constraint x JOIN pg_catalog.pg_class f ON f.oid = x.conrelid "
                     "WHERE x.contype = 'f' AND x.confrelid = $1::oid AND x.confdeltype IN ('c','n','d') LIMIT 1", &oid, 1, &k, e) != 0)
         return -1;

@@ -12,7 +12,7 @@ int lr_sqlite_indexed(const lr_driver *d, lr_conn *c, const lr_table *t, const c
 const char *lr_sqlite_type_for(lr_arena *a, const lr_dialect *from, const char *decl);
 int lr_sqlite_is_date(const char *decl);
 int lr_sqlite_scale(const char *decl);
-int lr_sqlite_merge(lr_arena *a, const lr_merge *m, lr_step_sql out[2]);
+int lr_sqlite_merge(lr_arena *a, const lr_merge *m, int strategy, lr_step_sql out[LR_MERGE_STEPS], const char **why);
 extern const char *const lr_sqlite_ledger[];
 
 #endif

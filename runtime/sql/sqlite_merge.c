@@ -92,9 +92,11 @@ static void conflict(lr_sql *q, const lr_merge *m)
     lr_sqlf(q, ") DO ");
 }
 
-int lr_sqlite_merge(lr_arena *a, const lr_merge *m, lr_step_sql out[2])
+int lr_sqlite_merge(lr_arena *a, const lr_merge *m, int strategy, lr_step_sql out[LR_MERGE_STEPS], const char **why)
 {
     int update = !m->insert_only && has_values(m);
+    (void)strategy;
+    (void)why;
     if (m->unique != NULL) {
         out[0].sql = lr_sql_new(a);
         out[0].effect = update ? LR_UPSERTS : LR_INSERTS;

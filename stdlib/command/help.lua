@@ -22,6 +22,21 @@ must_exist refuses a warehouse that lrun has not written before, so that a wrong
 A source is opened read-only. sqlite::memory: is an empty database that is gone at the end.]]
 
 
+topics.postgresql = [[
+postgresql: how rows move and are written by key
+
+merge and insert_new take the best way that the server does for the target. A refusal is found out behind a
+savepoint, once for each target of a run. LRUN_PG_MERGE forces one, and is refused by name where the server
+cannot do it:
+
+  merge          MERGE (PostgreSQL 15 and later)
+  update_insert  UPDATE ... FROM of what differs, INSERT of what is not there
+  on_conflict    INSERT ... ON CONFLICT; needs a unique constraint over the key
+  delete_insert  DELETE ... USING and INSERT: where a row cannot be updated in place, such as one whose
+                 partition is a foreign table, or the key that shards are cut by
+
+Whichever it is, a row that is there unchanged is not written.]]
+
 topics["exit"] = [[
 exit statuses
 

@@ -6,7 +6,7 @@ local files = require "files"
 local M = {}
 
 -- What a caller's shell may have set must not reach the tests.
-local CLEAN = { "LRUN_SOURCE", "LRUN_WAREHOUSE", "NO_COLOR", "TZ", "LUA_PATH", "LUA_CPATH", "LUA_INIT",
+local CLEAN = { "LRUN_SOURCE", "LRUN_WAREHOUSE", "LRUN_PG_MERGE", "LRUN_PG_COPY", "NO_COLOR", "TZ", "LUA_PATH", "LUA_CPATH", "LUA_INIT",
   "PGHOST", "PGPORT", "PGUSER", "PGPASSWORD", "PGPASSFILE", "PGDATABASE", "PGOPTIONS", "PGSERVICE", "PGSERVICEFILE",
   "PGTZ", "PGDATESTYLE", "PGCLIENTENCODING", "PGAPPNAME", "PGSSLMODE", "PGTARGETSESSIONATTRS" }
 
@@ -16,8 +16,8 @@ local function quote(s)
 end
 M.quote = quote
 
-local function env_words(env)
-  local words = { "env" }
+local function env_words(env, option)
+  local words = { "env", option }
   for _, name in ipairs(CLEAN) do words[#words + 1] = "-u " .. name end
   for name, value in pairs(env or {}) do words[#words + 1] = quote(name .. "=" .. value) end
   return table.concat(words, " ")
@@ -91,9 +91,9 @@ function M.start(argv, o)
   if o.stdin then input = files.write(dir .. "/in", o.stdin) end
   -- The shell ignores SIGINT for what it starts in the background.
   local ok = os.execute(string.format(
-    "cd %s && ( %s --default-signal sh -c 'echo $$ >%s/pid.new; mv %s/pid.new %s/pid; exec \"$@\"' sh %s " ..
+    "cd %s && ( %s sh -c 'echo $$ >%s/pid.new; mv %s/pid.new %s/pid; exec \"$@\"' sh %s " ..
     "<%s >%s/out 2>%s/err; echo $? >%s/rc.new; mv %s/rc.new %s/rc ) >/dev/null 2>&1 &",
-    quote(o.cwd or "."), env_words(o.env), dir, dir, dir, words_of(argv),
+    quote(o.cwd or "."), env_words(o.env, "--default-signal"), dir, dir, dir, words_of(argv),
     quote(input), dir, dir, dir, dir, dir))
   assert(ok, "cannot start " .. words_of(argv))
   assert(M.wait_for(function() return files.exists(dir .. "/pid") end), "did not start")
