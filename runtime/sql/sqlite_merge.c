@@ -49,20 +49,30 @@ static void assignments(lr_sql *q, const lr_merge *m, const char *from)
     if (m->stamp != NULL) lr_sqlf(q, ", %I = %V", m->stamp, &m->stamp_value);
 }
 
-/* Bytes decide whether a value changed, whatever collation the column has. */
+/* Bytes decide whether a value changed, whatever collation the column has. The
+ * first that differs ends the comparison, so the last columns come first: what
+ * a row is stands in front, what becomes of it behind. A balanced tree, since
+ * the depth of an expression is limited. */
+static void any_differs(lr_sql *q, const char *const *columns, int n, const char *from)
+{
+    if (n == 1) {
+        lr_sqlf(q, "\"target\".%I COLLATE BINARY IS NOT %I.%I", columns[0], from, columns[0]);
+        return;
+    }
+    lr_sqlf(q, "(");
+    any_differs(q, columns + n / 2, n - n / 2, from);
+    lr_sqlf(q, " OR ");
+    any_differs(q, columns, n / 2, from);
+    lr_sqlf(q, ")");
+}
+
 static void differs(lr_sql *q, const lr_merge *m, const char *from)
 {
-    const char *const sides[] = {"target", from};
-    for (int side = 0; side < 2; side++) {
-        int first = 1;
-        lr_sqlf(q, side == 0 ? "(" : " IS NOT (");
-        for (int i = 0; i < m->n; i++) {
-            if (is_key(m, m->columns[i])) continue;
-            lr_sqlf(q, first ? "%I.%I COLLATE BINARY" : ", %I.%I COLLATE BINARY", sides[side], m->columns[i]);
-            first = 0;
-        }
-        lr_sqlf(q, ")");
-    }
+    const char **columns = lr_alloc(q->arena, (size_t)(m->n + 1) * sizeof *columns);
+    int n = 0;
+    for (int i = 0; i < m->n; i++)
+        if (!is_key(m, m->columns[i])) columns[n++] = m->columns[i];
+    any_differs(q, columns, n, from);
 }
 
 static void not_older(lr_sql *q, lr_arena *a, const lr_merge *m, const char *from)

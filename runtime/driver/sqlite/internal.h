@@ -28,6 +28,8 @@ struct lr_conn {
     lr_inspection inspection;
     /* rows counted by the update hook */
     char *count_table;
+    const char *seen_table, *seen_schema; /* of the last row, only to compare the pointers */
+    int seen_counts;
     int64_t inserted, updated, touched;
 };
 

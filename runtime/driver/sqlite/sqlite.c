@@ -41,8 +41,14 @@ static void on_update(void *arg, int op, const char *schema, const char *table, 
     lr_conn *c = arg;
     (void)id;
     c->touched++;
-    if (c->count_table == NULL || strcmp(schema, "main") != 0 || strcasecmp(table, c->count_table) != 0)
-        return;
+    if (c->count_table == NULL) return;
+    /* called for each row, and mostly for one table: its name is at one place */
+    if (table != c->seen_table || schema != c->seen_schema) {
+        c->seen_table = table;
+        c->seen_schema = schema;
+        c->seen_counts = strcmp(schema, "main") == 0 && strcasecmp(table, c->count_table) == 0;
+    }
+    if (!c->seen_counts) return;
     if (op == SQLITE_INSERT) c->inserted++;
     else if (op == SQLITE_UPDATE) c->updated++;
 }
@@ -387,6 +393,7 @@ static int sqlite_count(lr_conn *c, const char *table, int64_t *inserted, int64_
     c->inserted = c->updated = 0;
     free(c->count_table);
     c->count_table = table != NULL ? lr_strdup(table) : NULL;
+    c->seen_table = NULL;
     if (table == NULL) return 0;
     /* The update hook does not see tables WITHOUT ROWID. */
     char *sql = sqlite3_mprintf("SELECT rowid FROM main.\"%w\" LIMIT 0", table);
