@@ -43,6 +43,11 @@ int lr_sum_is_int64(const lr_sum *s, int64_t *out); /* a whole number that fits 
 /* A finite double as *n * 10^-*scale, of its shortest form; 0 has scale 0. */
 void lr_real_shortest(double v, int64_t *n, int *scale);
 
+/* The same as plain digits, the text of a sum of it alone: "12.5", "12", never
+ * an exponent. Returns its length, or 0 where v is not finite or it takes more
+ * than size bytes. */
+size_t lr_real_plain(double v, char *out, size_t size);
+
 /* Shortest text of a double that reads back the same, by strtod: "0.1",
  * "1e+300" style only below 1e-4 or from 1e+15 on and where shorter than
  * digits; integral values print as "5.0", negative zero as "-0.0". NaN, Infinity, -Infinity by those names. out needs 40 bytes. */

@@ -89,6 +89,27 @@ void lr_real_shortest(double v, int64_t *n, int *scale)
     if (v < 0) *n = -*n;
 }
 
+size_t lr_real_plain(double v, char *out, size_t size)
+{
+    int64_t n;
+    int scale, count = 0;
+    char digits[24], *p = out;
+    if (!isfinite(v)) return 0;
+    lr_real_shortest(fabs(v), &n, &scale);
+    for (; n > 0; n /= 10) digits[count++] = (char)('0' + n % 10); /* the last first */
+    int whole = count - scale;
+    if ((size_t)((whole > 0 ? whole : 1) + (scale > 0 ? scale : 0)) + sizeof "-." > size) return 0;
+    if (v < 0 && count > 0) *p++ = '-';
+    if (count == 0 || whole <= 0) *p++ = '0';
+    for (int i = 0; i < whole; i++) *p++ = i < count ? digits[count - 1 - i] : '0';
+    if (scale > 0) {
+        *p++ = '.';
+        for (int i = scale; i > 0; i--) *p++ = i > count ? '0' : digits[i - 1];
+    }
+    *p = 0;
+    return (size_t)(p - out);
+}
+
 int lr_sum_real(lr_sum *s, double v, int sign)
 {
     int64_t n;

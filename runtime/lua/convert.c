@@ -75,22 +75,11 @@ int lr_is_numeric(const char *decl)
 
 void lr_push_exact(lua_State *L, const lr_value *v)
 {
-    char text[48];
-    lr_sum sum = {0};
-    if (v->type == LR_INT) {
-        lua_pushfstring(L, "%I", (LUAI_UACINT)v->i);
-    } else if (v->type == LR_REAL && lr_sum_real(&sum, v->r, 1) == 0 && sum.big == NULL) {
-        /* a sum of one: its shortest decimal, without an exponent */
-        char *plain = lr_sum_format(&sum);
-        size_t n = strlen(plain);
-        if (n < sizeof text) memcpy(text, plain, n + 1);
-        free(plain);
-        if (n < sizeof text) lua_pushlstring(L, text, n);
-        else lr_push_value(L, v);
-    } else {
-        lr_sum_free(&sum);
-        lr_push_value(L, v);
-    }
+    char text[50];
+    size_t n;
+    if (v->type == LR_INT) lua_pushfstring(L, "%I", (LUAI_UACINT)v->i);
+    else if (v->type == LR_REAL && (n = lr_real_plain(v->r, text, sizeof text)) > 0) lua_pushlstring(L, text, n);
+    else lr_push_value(L, v);
 }
 
 int lr_to_value(lua_State *L, int at, lr_value *out)

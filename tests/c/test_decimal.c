@@ -112,6 +112,35 @@ static void integers(void)
     lr_sum_free(&s);
 }
 
+/* The plain text of a double is that of a sum of it alone. */
+static void plain(double v)
+{
+    char text[50];
+    lr_sum s = { 0 };
+    size_t n = lr_real_plain(v, text, sizeof text);
+    CHECK_INT(lr_sum_real(&s, v, 1), 0);
+    char *sum = lr_sum_format(&s);
+    if (n == 0) CHECK(strlen(sum) + 2 >= sizeof text);
+    else CHECK_STR(text, sum);
+    if (n > 0) CHECK_INT((long long)n, (long long)strlen(sum));
+    free(sum);
+    lr_sum_free(&s);
+}
+
+static void plain_reals(void)
+{
+    static const double some[] = { 0, -0.0, 1, -1, 0.1, 22.35, -22.5, 1e15, 1e21, 1e22, 1e25, 1e40, 1e47, 1e48, 1e300, 1e-7, 123456789.125,
+                                   1e-20, 1e-45, 1e-46, 1e-47, 5e-324, 0.30000000000000004, 1.7976931348623157e308, 9007199254740993.0, -1e46 };
+    char text[50];
+    for (size_t i = 0; i < sizeof some / sizeof some[0]; i++) plain(some[i]);
+    for (int i = 0; i < 200000; i++) {
+        plain((double)(rand() % 100000000) / (double[]){ 1, 10, 100, 1000 }[i % 4]);
+        plain(ldexp((double)rand() - RAND_MAX / 2.0, rand() % 200 - 130));
+    }
+    CHECK_INT((long long)lr_real_plain(NAN, text, sizeof text), 0);
+    CHECK_INT((long long)lr_real_plain(-INFINITY, text, sizeof text), 0);
+}
+
 static void reals(void)
 {
     lr_sum s = { 0 };
@@ -311,6 +340,7 @@ int main(void)
     texts();
     integers();
     reals();
+    plain_reals();
     order_does_not_matter();
     comparing();
     shortest();

@@ -175,22 +175,25 @@ int lr_sqlite_next(lr_cursor *k, const lr_value **row, lr_err *e)
     if (rc != SQLITE_ROW) return lr_sqlite_error(k->conn, rc, k->sql, e);
     for (int i = 0; i < k->n; i++) {
         lr_value *v = &k->row[i];
-        switch (sqlite3_column_type(k->stmt, i)) {
+        /* The connection is used by one thread and has no mutex, so a column's
+         * value may be asked directly: each sqlite3_column_ call checks anew. */
+        sqlite3_value *x = sqlite3_column_value(k->stmt, i);
+        switch (sqlite3_value_type(x)) {
         case SQLITE_INTEGER:
-            *v = lr_int(sqlite3_column_int64(k->stmt, i));
+            *v = lr_int(sqlite3_value_int64(x));
             break;
         case SQLITE_FLOAT:
-            *v = lr_real(sqlite3_column_double(k->stmt, i));
+            *v = lr_real(sqlite3_value_double(x));
             break;
         case SQLITE_TEXT: {
-            const char *p = (const char *)sqlite3_column_text(k->stmt, i);
+            const char *p = (const char *)sqlite3_value_text(x);
             if (p == NULL) return lr_sqlite_error(k->conn, SQLITE_NOMEM, k->sql, e);
-            *v = lr_textn(p, (size_t)sqlite3_column_bytes(k->stmt, i));
+            *v = lr_textn(p, (size_t)sqlite3_value_bytes(x));
             break;
         }
         case SQLITE_BLOB: {
-            const char *p = sqlite3_column_blob(k->stmt, i);
-            *v = lr_blobn(p != NULL ? p : "", (size_t)sqlite3_column_bytes(k->stmt, i));
+            const char *p = sqlite3_value_blob(x);
+            *v = lr_blobn(p != NULL ? p : "", (size_t)sqlite3_value_bytes(x));
             break;
         }
         default:
