@@ -64,7 +64,10 @@ local function read_file(path, folder, into)
   local env = { os = { getenv = os.getenv } }
   local chunk, why = loadfile(path, "t", env)
   if why == "not enough memory" then error(why, 0) end -- that is no fault of the file
-  if not chunk then return usage(why, "connections.lua must be Lua that returns a table") end
+  if not chunk then
+    -- the token that Lua stumbled over may be a URL with its password
+    return usage((why:gsub("near '.*", "in this line")), "connections.lua must be Lua that returns a table")
+  end
   local ok, result = pcall(chunk)
   if result == "not enough memory" then error(result, 0) end
   if not ok then return usage(tostring(result), "connections.lua returns { source = \"...\", warehouse = \"...\" }") end

@@ -34,6 +34,10 @@ local function pairs_of(list, name)
   local out = {}
   for _, text in ipairs(list or {}) do
     local key, value = text:match("^([^=]+)=(.*)$")
+    if name == "connection" and not text:find "^[%w_.-]+=" then
+      -- not shown: it may be a URL with its password
+      return usage("--connection has no name", "write --connection NAME=URL")
+    end
     if not key then
       return usage(("--%s '%s' has no name"):format(name, text), ("write --%s NAME=VALUE"):format(name))
     end

@@ -3,6 +3,7 @@
 #include "cli/options.h"
 #include "lua/host.h"
 #include "run/stop.h"
+#include "run/url.h"
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -88,11 +89,25 @@ static void hold_standard_streams(void)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd) return;
 }
 
+/* Everybody on the machine can read a program's arguments: what is worked with
+ * is a copy, and a password does not stay in the original. */
+static char **take_arguments(lr_arena *a, int argc, char **argv)
+{
+    char **copy = lr_alloc(a, (size_t)(argc + 1) * sizeof *copy);
+    for (int i = 0; i < argc; i++) {
+        copy[i] = lr_dup(a, argv[i]);
+        lr_url_hide(argv[i]);
+    }
+    return copy;
+}
+
 int lr_cli_main(int argc, char **argv)
 {
     lr_cli c;
     lr_err e = {0};
+    lr_arena words = {0};
     int status;
+    argv = take_arguments(&words, argc, argv);
     hold_standard_streams();
     lr_stop_install();
     if (lr_cli_parse(argc, argv, &c, &e) != 0) {
@@ -105,5 +120,6 @@ int lr_cli_main(int argc, char **argv)
         status = lr_host_main(&cl);
     }
     lr_cli_free(&c);
+    lr_arena_free(&words);
     return status;
 }

@@ -2,6 +2,7 @@
 #include "cli/options.h"
 #include "base/mem.h"
 #include "primitive/args.h"
+#include "run/url.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,12 +86,24 @@ static const lr_cli_option *find_option(const char *name, size_t n)
     return NULL;
 }
 
+/* A word where none belongs may be a connection's URL. */
+static int say_word(lr_err *e, const char *format, const char *first, const char *word)
+{
+    lr_arena a = {0};
+    lr_buf b = {0};
+    lr_buf_printf(&b, format, first, lr_url_shown(&a, word));
+    lr_fail(e, LR_USAGE, "%s", b.data);
+    lr_buf_free(&b);
+    lr_arena_free(&a);
+    return -1;
+}
+
 static int unknown_option(const char *given, lr_err *e)
 {
     char *name = lr_strdup(given);
     name[strcspn(name, "=")] = 0;
     const char *near = lr_nearest(name + strspn(name, "-"), nth_option, NULL);
-    lr_fail(e, LR_USAGE, "unknown option %s", name);
+    say_word(e, "%s%s", "unknown option ", name);
     if (near != NULL) lr_hint(e, "did you mean --%s? see lrun help", near);
     else lr_hint(e, "see lrun help");
     free(name);
@@ -157,7 +170,7 @@ static int find_command(lr_cli *c, lr_err *e)
         return 0;
     }
     const char *near = lr_nearest(word, nth_command, NULL);
-    lr_fail(e, LR_USAGE, "\"%s\" is neither a command nor a job file", word);
+    say_word(e, "%s\"%s\" is neither a command nor a job file", "", word);
     if (near != NULL) lr_hint(e, "did you mean lrun %s? a job is a path such as jobs/orders.lua", near);
     else lr_hint(e, "a job is a path such as jobs/orders.lua; see lrun help");
     return -1;
@@ -179,7 +192,7 @@ static int check(const lr_cli *c, lr_err *e)
     }
     if (c->nargs < k->least || c->nargs > k->most) {
         if (c->nargs < k->least) lr_fail(e, LR_USAGE, "%s needs an argument", k->name);
-        else lr_fail(e, LR_USAGE, "%s: \"%s\" is one argument too many", k->name, c->args[k->most]);
+        else say_word(e, "%s: \"%s\" is one argument too many", k->name, c->args[k->most]);
         return lr_hint(e, "usage: %s", k->usage);
     }
     return 0;

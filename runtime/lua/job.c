@@ -3,6 +3,7 @@
 #include "base/sha256.h"
 #include "lua/globals.h"
 #include "run/stop.h"
+#include "run/url.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ static int read_file(lr_execution *x, lr_err *e)
     const char *path = x->job.path;
     FILE *f = fopen(path, "rb");
     if (f == NULL || fstat(fileno(f), &st) != 0 || S_ISDIR(st.st_mode)) {
-        lr_fail(e, LR_USAGE, "%s: %s", path, f == NULL ? strerror(errno) : "is a directory");
+        lr_fail(e, LR_USAGE, "%s: %s", lr_url_shown(&x->arena, path), f == NULL ? strerror(errno) : "is a directory");
         if (f != NULL) fclose(f);
         return lr_hint(e, "name a job file, such as jobs/orders.lua");
     }

@@ -3,6 +3,7 @@
 #include "driver/sqlite/sqlite.h"
 #include "run/module.h"
 #include "run/stop.h"
+#include "run/url.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -12,8 +13,8 @@ int lr_driver_for(const char *url, const lr_driver **out, lr_err *e)
         *out = &lr_sqlite_driver;
         return 0;
     }
-    if (strncmp(url, "postgresql://", 13) == 0 || strncmp(url, "postgres://", 11) == 0 ||
-        (strchr(url, '=') != NULL && strchr(url, ':') == NULL)) {
+    if (strncmp(url, "postgresql://", 13) == 0 || strncmp(url, "postgres://", 11) == 0 || lr_url_is_words(url)) {
+        if (lr_url_check(url, e) != 0) return -1;
         static const lr_driver *postgres;
         lr_driver_entry entry = NULL;
         lr_buf why = {0};
@@ -32,44 +33,6 @@ int lr_driver_for(const char *url, const lr_driver **out, lr_err *e)
     lr_fail(e, LR_USAGE, "\"%s\" is no connection that lrun knows", lr_url_shown(&a, url));
     lr_arena_free(&a);
     return lr_hint(e, "write sqlite:path/to/file.db or postgresql://user@host/database");
-}
-
-const char *lr_url_shown(lr_arena *a, const char *url)
-{
-    const char *scheme = strstr(url, "://");
-    if (scheme != NULL) {
-        const char *host = scheme + 3;
-        size_t authority = strcspn(host, "/?#");
-        const char *at = NULL;
-        for (const char *p = host; p < host + authority; p++)
-            if (*p == '@') at = p;
-        const char *colon = at != NULL ? memchr(host, ':', (size_t)(at - host)) : NULL;
-        const char *query = strstr(url, "password=");
-        char *out = colon != NULL
-                        ? lr_printf(a, "%.*s:***%s", (int)(colon - url), url, at)
-                        : lr_dup(a, url);
-        if (query != NULL) {
-            char *found = strstr(out, "password=");
-            size_t end = strcspn(found, "&#");
-            out = lr_printf(a, "%.*spassword=***%s", (int)(found - out), out, found + end);
-        }
-        return out;
-    }
-    const char *word = strstr(url, "password=");
-    if (word == NULL) word = strstr(url, "password =");
-    if (word == NULL || strncmp(url, "sqlite:", 7) == 0) return lr_dup(a, url);
-    /* key='quoted value' or key=value */
-    const char *value = strchr(word, '=') + 1;
-    while (*value == ' ') value++;
-    const char *end = value;
-    if (*end == '\'') {
-        for (end++; *end != 0 && *end != '\''; end++)
-            if (*end == '\\' && end[1] != 0) end++;
-        if (*end == '\'') end++;
-    } else {
-        end += strcspn(end, " \t\n");
-    }
-    return lr_printf(a, "%.*spassword=***%s", (int)(word - url), url, end);
 }
 
 static lr_open how_to_open(const char *url, const lr_session_config *cfg)

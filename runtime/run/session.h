@@ -40,6 +40,7 @@ typedef struct lr_session {
     int fresh;    /* the warehouse was not there */
     int readonly; /* nothing may be written: plan, reconcile of a range */
     int lock_timeout_ms;
+    int stages;   /* rows are staged: 0 not asked yet, 1 in temporary tables, 2 in the ledger's schema */
     int blocks_source; /* reading the source blocks its writers while we read */
 } lr_session;
 
@@ -64,8 +65,5 @@ int lr_session_reopen(lr_session *s, lr_place *p, lr_err *e);
 
 /* The driver for a URL, or an error that lists the known forms. */
 int lr_driver_for(const char *url, const lr_driver **out, lr_err *e);
-
-/* The URL without a password. */
-const char *lr_url_shown(lr_arena *a, const char *url);
 
 #endif
