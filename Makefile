@@ -46,7 +46,7 @@ FUZZERS := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(sort $(wildcard tests/fuzz/
 # Debian's packages, by what they are for.
 DEPS_BUILD := gcc libc6-dev liblua5.4-dev lua-cjson-dev libsqlite3-dev libmd-dev \
               sqlite3 tzdata $(if $(EDIT_SRC),libedit-dev) $(if $(PG_SRC),libpq-dev)
-DEPS_TEST  := lua5.4 lua-busted lua-cjson procps mount postgresql
+DEPS_TEST  := lua5.4 lua-busted lua-cjson procps mount postgresql pgbouncer openssl
 DEPS_LINT  := lua5.4 cppcheck lua-check
 DEPS_BENCH := lua5.4
 DEPS_FUZZ  := clang libclang-rt-14-dev
@@ -127,11 +127,15 @@ demo: deps-build
 
 # Two steps, since what is to be compiled may need what deps installs.
 test: deps-build deps-test
-	@$(MAKE) --no-print-directory -s -j$(JOBS) all $(C_TESTS)
+	@$(MAKE) --no-print-directory -s -j$(JOBS) all $(C_TESTS) $(OUT)/tests/proxy
 	@$(MAKE) --no-print-directory -s test-run
 
-test-run: binary $(C_TESTS)
-	@LRUN_BIN=$(OUT)/lrun sh tests/support/run_tests.sh $(C_TESTS)
+test-run: binary $(C_TESTS) $(OUT)/tests/proxy
+	@LRUN_BIN=$(OUT)/lrun LRUN_PROXY=$(CURDIR)/$(OUT)/tests/proxy sh tests/support/run_tests.sh $(C_TESTS)
+
+$(OUT)/tests/proxy: tests/support/proxy.c Makefile
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -pthread -o $@ $<
 
 $(OUT)/tests/%: tests/c/%.c $(BASE_OBJ) Makefile
 	@mkdir -p $(@D)

@@ -183,8 +183,9 @@ int lr_ledger_finish(lr_run *run, const char *status, const char *error, lr_err 
     lr_sql q = lr_sql_new(&run->arena);
     lr_sqlf(&q,
             "UPDATE %T SET status = %V, finished_at = %V, error = %V, attempt = %V, rows_read = %V, rows_inserted = %V, "
-            "rows_updated = %V, rows_deleted = %V, rows_skipped = %V WHERE run_id = %V",
-            &t, &state, &now, &why, &attempt, &n[0], &n[1], &n[2], &n[3], &n[4], &id);
+            "rows_updated = %V, rows_deleted = %V, rows_skipped = %V WHERE run_id = %V%s",
+            &t, &state, &now, &why, &attempt, &n[0], &n[1], &n[2], &n[3], &n[4], &id,
+            kept ? "" : " AND status <> 'succeeded'");
     return run_sql(run, &q, e);
 }
 

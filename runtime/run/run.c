@@ -5,6 +5,7 @@
 #include "run/window.h"
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static int writes(const lr_run *run)
 {
@@ -40,6 +41,20 @@ static int begin_locked(lr_run *run, lr_err *e)
     }
 }
 
+/* A server that restarts is back in a moment: connect anew until it is, or the
+ * time for locks has passed. A file does not come back. */
+static int reconnect(lr_run *run, lr_err *e)
+{
+    int64_t patience = run->session->warehouse->dialect->row_locks ? (int64_t)run->session->lock_timeout_ms * 1000 : 0;
+    int64_t until = lr_ticks_us() + patience;
+    for (unsigned pause = 50000;; pause = pause < 1000000 ? pause * 2 : pause) {
+        lr_err_clear(e);
+        if (lr_session_reopen(run->session, run->session->warehouse, e) == 0) return 0;
+        if (lr_stop_poll(NULL) || lr_ticks_us() + pause > until) return -1;
+        usleep(pause);
+    }
+}
+
 static int small_once(lr_run *run, lr_small work, void *arg, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
@@ -51,6 +66,8 @@ static int small_once(lr_run *run, lr_small work, void *arg, lr_err *e)
     if (failed == 0 && !exists) failed = lr_ledger_lock_job(run, e);
     if (failed == 0) failed = work(run, arg, e);
     if (failed == 0) failed = w->driver->commit(w->conn, e);
+    /* whether or not this row is there: none of the run's own is */
+    if (e->status == LR_UNKNOWN) e->status = LR_FAILED;
     if (failed != 0) w->driver->rollback(w->conn);
     return failed;
 }
@@ -151,7 +168,7 @@ static int settle(lr_run *run, lr_err *e)
     lr_value id = lr_int(run->run_id), status;
     lr_sql q = lr_sql_new(&run->arena);
     lr_sqlf(&q, "SELECT status FROM %T WHERE run_id = %V", &t, &id);
-    int failed = lr_session_reopen(run->session, w, &again);
+    int failed = reconnect(run, &again);
     if (failed == 0) failed = begin_locked(run, &again);
     if (failed == 0) failed = lr_query_value(run, w, &q, &run->arena, &status, NULL, &again);
     if (failed != 0) {
@@ -168,6 +185,16 @@ static int settle(lr_run *run, lr_err *e)
     }
     lr_fail(e, LR_FAILED, "the connection was lost at COMMIT, and the run was not committed");
     return lr_hint(e, "run again: nothing was kept");
+}
+
+static int drop_stages(lr_run *run, lr_err *e)
+{
+    for (; run->stages != NULL; run->stages = run->stages->next) {
+        lr_sql q = lr_sql_new(&run->arena);
+        lr_sqlf(&q, "DROP TABLE %T", &run->stages->table);
+        if (lr_exec(run, run->session->warehouse, &q, NULL, e) != 0) return lr_step(e, "dropping a staging table");
+    }
+    return 0;
 }
 
 int lr_run_commit(lr_run *run, lr_err *e)
@@ -187,6 +214,7 @@ int lr_run_commit(lr_run *run, lr_err *e)
         return 0;
     }
     if (run->mode == LR_MODE_PROMPT && !run->open) return 0;
+    if (drop_stages(run, e) != 0) return -1;
     if (run->mode == LR_MODE_RUN && lr_windows_save(run, e) != 0) return -1;
     if (run->mode == LR_MODE_RUN && lr_ledger_finish(run, "succeeded", NULL, e) != 0) return -1;
     if (lr_stop_poll(NULL)) return lr_stop_reason(NULL, e);
@@ -207,7 +235,7 @@ static int record(lr_run *run, const char *status, const char *why, int drop)
     if (run->run_id == 0 && drop) return 0;
     if (w->driver->begin(w->conn, 1, &e) != 0) {
         lr_err again = {0};
-        if (e.status == LR_BUSY || lr_session_reopen(run->session, run->session->warehouse, &again) != 0) return -1;
+        if (e.status == LR_BUSY || reconnect(run, &again) != 0) return -1;
         if (w->driver->begin(w->conn, 1, &again) != 0) return -1;
         lr_err_clear(&e);
     }
@@ -227,7 +255,8 @@ static int record(lr_run *run, const char *status, const char *why, int drop)
 void lr_run_abandon(lr_run *run, const lr_err *why)
 {
     close_transaction(run);
-    if (run->mode != LR_MODE_RUN || run->run_id == 0) return;
+    /* of an outcome that is not known the ledger's own row is the only witness */
+    if (run->mode != LR_MODE_RUN || run->run_id == 0 || why->status == LR_UNKNOWN) return;
     char text[2048];
     lr_err_format(why, text, sizeof text);
     lr_plain_text(text);
@@ -244,6 +273,7 @@ void lr_run_forget(lr_run *run)
     run->doomed = 0;
     run->written = NULL;
     run->windows = NULL;
+    run->stages = NULL;
     memset(&run->counts, 0, sizeof run->counts);
     memset(&run->first, 0, sizeof run->first);
 }

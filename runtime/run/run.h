@@ -47,6 +47,12 @@ typedef struct lr_written {
     struct lr_written *next; /* the one before */
 } lr_written;
 
+/* A staging table that is no temporary one: dropped before the commit. */
+typedef struct lr_staged {
+    lr_table table;
+    struct lr_staged *next;
+} lr_staged;
+
 struct lr_window;
 struct lr_strategy;
 struct lr_check;
@@ -67,7 +73,8 @@ typedef struct lr_run {
     lr_written *written;
     struct lr_window *windows;
     int64_t statements;  /* issued by this run */
-    int64_t staged;      /* temporary tables made */
+    int64_t staged;      /* staging tables made */
+    lr_staged *stages;   /* those to be dropped before the commit */
     struct lr_strategy *strategies; /* the way found for each target that was written by key */
     int checks, differs;
     struct lr_check *checked; /* every comparison, the latest first */

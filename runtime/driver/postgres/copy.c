@@ -5,6 +5,7 @@
 #include "base/decimal.h"
 #include "driver/postgres/copy.h"
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +126,10 @@ static int flush(lr_sink *s, lr_err *e)
     if (failed == 0 && s->copying == 0) failed = open_copy(s, binary, e);
     if (failed == 0 && PQputCopyData(c->pg, rows->data, (int)rows->len) != 1) failed = lr_pg_error(c, NULL, s->copy, e);
     lr_buf_clear(rows);
+    /* A server that answers in the middle has refused a row or is going away:
+     * what it says is fetched now, not after the last row. */
+    struct pollfd answer = {PQsocket(c->pg), POLLIN, 0};
+    if (failed == 0 && s->streams && poll(&answer, 1, 0) > 0) failed = close_copy(s, NULL, e);
     if (failed == 0 && c->how.poll != NULL && c->how.poll(c->how.arg)) {
         failed = c->how.stopped(c->how.arg, e);
         lr_err after = {0};

@@ -27,12 +27,13 @@ int lr_pg_inspect(lr_conn *c, const char *sql, const lr_inspection **out, lr_err
         if (strcmp(word, forbidden[i]) == 0) seen->forbidden = "transaction control or a setting";
     *out = seen;
     if (seen->forbidden != NULL) return 0;
+    int entered;
+    if (lr_pg_enter(c, &entered, e) != 0) return -1;
     PGresult *r = PQprepare(c->pg, "", sql, 0, NULL);
     int failed = PQresultStatus(r) == PGRES_COMMAND_OK ? 0 : lr_pg_error(c, r, sql, e);
     PQclear(r);
-    if (failed != 0) return -1;
-    r = PQdescribePrepared(c->pg, "");
-    failed = PQresultStatus(r) == PGRES_COMMAND_OK ? 0 : lr_pg_error(c, r, sql, e);
+    r = failed == 0 ? PQdescribePrepared(c->pg, "") : NULL;
+    if (failed == 0) failed = PQresultStatus(r) == PGRES_COMMAND_OK ? 0 : lr_pg_error(c, r, sql, e);
     seen->parameters = failed == 0 ? PQnparams(r) : 0;
     seen->ncolumns = failed == 0 ? PQnfields(r) : 0;
     lr_column *columns = lr_alloc(&c->inspected, (size_t)(seen->ncolumns + 1) * sizeof *columns);
@@ -42,6 +43,7 @@ int lr_pg_inspect(lr_conn *c, const char *sql, const lr_inspection **out, lr_err
         if (columns[i].decl == NULL) failed = -1;
     }
     PQclear(r);
+    lr_pg_leave(c, entered);
     seen->columns = columns;
     seen->readonly = strcmp(word, "select") == 0 || strcmp(word, "values") == 0 || strcmp(word, "table") == 0 ||
                      strcmp(word, "show") == 0 || strcmp(word, "explain") == 0 || strcmp(word, "with") == 0;

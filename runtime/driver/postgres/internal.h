@@ -27,6 +27,7 @@ struct lr_conn {
     int stopped;
     int lost;        /* the connection broke */
     int committing;
+    char *settings;  /* what SET LOCAL takes, for every transaction */
     unsigned cursors;
     lr_arena inspected;
     lr_inspection inspection;
@@ -37,9 +38,29 @@ struct lr_conn {
 /* Fill e from a result (may be NULL) and the connection. Always -1. */
 int lr_pg_error(lr_conn *c, const PGresult *r, const char *sql, lr_err *e);
 
+/* libpq's text on one line, without its "ERROR:  ". */
+void lr_pg_one_line(const char *text, char *out, size_t size);
+
+int lr_pg_open(const lr_open *how, lr_conn **out, lr_err *e);
+void lr_pg_close(lr_conn *c);
+
+/* Begin with the connection's settings; then: more statements, "; SELECT 1". */
+int lr_pg_start(lr_conn *c, const char *begin, const char *then, lr_err *e);
+
+/* Outside a transaction, a small one that only reads, around what must not be
+ * spread over two server processes. *entered says whether there is one to leave. */
+int lr_pg_enter(lr_conn *c, int *entered, lr_err *e);
+void lr_pg_leave(lr_conn *c, int entered);
+
+/* Several statements in one message, without parameters; the last result. */
+PGresult *lr_pg_script(lr_conn *c, const char *sql, lr_err *e);
+
 /* Run one statement to its end, polling for a stop. NULL and e on failure. */
 PGresult *lr_pg_run(lr_conn *c, const char *sql, const lr_value *params, int n, lr_err *e);
 PGresult *lr_pg_run_format(lr_conn *c, const char *sql, const lr_value *params, int n, int binary, lr_err *e);
+
+/* A hint for "permission denied": what the role lacks, and the GRANT. */
+void lr_pg_privilege_hint(lr_conn *c, const char *message, const char *sql, lr_err *e);
 
 /* Wait until a result is complete. -1 where the connection broke. */
 int lr_pg_wait(lr_conn *c, lr_err *e);

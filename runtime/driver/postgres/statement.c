@@ -54,10 +54,11 @@ PGresult *lr_pg_run(lr_conn *c, const char *sql, const lr_value *params, int n, 
     return lr_pg_run_format(c, sql, params, n, 0, e);
 }
 
-PGresult *lr_pg_run_format(lr_conn *c, const char *sql, const lr_value *params, int n, int binary, lr_err *e)
+static PGresult *run(lr_conn *c, const char *sql, const lr_value *params, int n, int binary, int script, lr_err *e)
 {
     if (c->lost) {
         lr_fail(e, LR_FAILED, "the connection was lost");
+        lr_hint(e, "run again; nothing of this run was kept");
         return NULL;
     }
     lr_buf *bufs = lr_malloc((size_t)(n + 1) * sizeof *bufs);
@@ -71,7 +72,7 @@ PGresult *lr_pg_run_format(lr_conn *c, const char *sql, const lr_value *params, 
     PGresult *last = NULL;
     if (nul) {
         lr_fail(e, LR_FAILED, "a value holds a NUL byte, which PostgreSQL text cannot");
-    } else if (!PQsendQueryParams(c->pg, sql, n, NULL, values, NULL, NULL, binary)) {
+    } else if (!(script ? PQsendQuery(c->pg, sql) : PQsendQueryParams(c->pg, sql, n, NULL, values, NULL, NULL, binary))) {
         lr_pg_error(c, NULL, sql, e);
     } else {
         PGresult *r;
@@ -97,6 +98,16 @@ PGresult *lr_pg_run_format(lr_conn *c, const char *sql, const lr_value *params, 
     free(bufs);
     free(values);
     return last;
+}
+
+PGresult *lr_pg_run_format(lr_conn *c, const char *sql, const lr_value *params, int n, int binary, lr_err *e)
+{
+    return run(c, sql, params, n, binary, 0, e);
+}
+
+PGresult *lr_pg_script(lr_conn *c, const char *sql, lr_err *e)
+{
+    return run(c, sql, NULL, 0, 0, 1, e);
 }
 
 int lr_pg_exec(lr_conn *c, const char *sql, const lr_value *params, int n, int64_t *changed, lr_err *e)
@@ -278,16 +289,18 @@ static lr_cursor *new_cursor(lr_conn *c)
 
 int lr_pg_query(lr_conn *c, const char *sql, const lr_value *params, int n, lr_cursor **out, lr_err *e)
 {
+    int entered;
     *out = NULL;
+    if (lr_pg_enter(c, &entered, e) != 0) return -1;
     PGresult *r = lr_pg_run(c, sql, params, n, e);
-    if (r == NULL) return -1;
-    lr_cursor *k = new_cursor(c);
-    if (take_result(k, r, e) != 0) {
+    lr_cursor *k = r != NULL ? new_cursor(c) : NULL;
+    if (k != NULL && take_result(k, r, e) != 0) {
         lr_pg_finish(k);
-        return -1;
+        k = NULL;
     }
+    lr_pg_leave(c, entered);
     *out = k;
-    return 0;
+    return k != NULL ? 0 : -1;
 }
 
 static int fetch(lr_cursor *k, lr_err *e)
@@ -351,7 +364,7 @@ static int start_copy(lr_conn *c, const char *sql, lr_cursor **out, lr_err *e)
 int lr_pg_scan(lr_conn *c, const char *sql, const lr_value *params, int n, int streams, lr_cursor **out, lr_err *e)
 {
     *out = NULL;
-    if (streams && n == 0) {
+    if (streams && n == 0 && PQtransactionStatus(c->pg) == PQTRANS_INTRANS) {
         int started = start_copy(c, sql, out, e);
         if (started != 0) return started < 0 ? -1 : 0;
     }

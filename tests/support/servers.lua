@@ -1,0 +1,75 @@
+-- servers.lua: what the specs of lost connections need beside the suite's own
+-- PostgreSQL: a proxy that cuts (proxy.c), a server of their own to stop and
+-- start, and a pooler.
+
+local files = require "files"
+local postgres = require "postgres"
+local process = require "process"
+local world = require "world"
+
+local M = {}
+
+local CLUSTER = world.root .. "/tests/support/cluster.sh"
+
+local function cluster(...)
+  local r = process.run({ "sh", CLUSTER, ... }, { tool = true })
+  if r.status ~= 0 then error("cluster.sh: " .. r.err, 3) end
+  return (r.out:gsub("\n$", ""))
+end
+
+-- ---- a server of its own ----
+
+local Server = {}
+Server.__index = Server
+
+-- new("setting=value", ...): gone at the end of the spec's process at the latest.
+function M.new(...)
+  local pid = assert(io.open "/proc/self/stat"):read "n"
+  return setmetatable({ dir = cluster("start", pid, ...) }, Server)
+end
+function Server:stop() cluster("stop", self.dir) end
+function Server:halt() cluster("halt", self.dir) end
+function Server:boot() cluster("boot", self.dir) end
+function Server:url(database, user, options)
+  return ("postgresql://%s@/%s?host=%s%s"):format(user or "postgres", database or "postgres", self.dir, options or "")
+end
+function Server:exec(sql, database)
+  local r = process.run({ "psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-f", "-", self:url(database) },
+    { stdin = sql, tool = true })
+  if r.status ~= 0 then error("psql: " .. r.err, 2) end
+  return (r.out:gsub("\n$", ""))
+end
+
+-- The folder of the suite's own server; of one for this process where the suite
+-- runs on a server elsewhere.
+local own
+function M.suite()
+  if postgres.dir then return postgres.dir end
+  own = own or M.new()
+  return own.dir
+end
+
+-- ---- the proxy ----
+
+local Proxy = {}
+Proxy.__index = Proxy
+
+-- proxy{ "copy-in", 1000, "refuse" }: see proxy.c.
+function M.proxy(words)
+  local dir = files.temp_dir()
+  local argv = { assert(os.getenv "LRUN_PROXY", "LRUN_PROXY is not set: run the specs by make test"), dir, M.suite(), table.unpack(words) }
+  local p = setmetatable({ dir = dir, process = process.start(argv, {}) }, Proxy)
+  assert(process.wait_for(function() return p.process:out():find "ready" end), "the proxy did not start")
+  return p
+end
+-- The same connection through the proxy.
+function Proxy:url(url)
+  return (url:gsub("host=[^&]*", "host=" .. self.dir))
+end
+function Proxy:cut() return self.process:out():find "cut" ~= nil end
+function Proxy:close()
+  self.process:signal "TERM"
+  self.process:wait()
+end
+
+return M
