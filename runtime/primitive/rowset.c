@@ -74,7 +74,8 @@ static void select_staged(const lr_rowset *rs, lr_sql *q)
 {
     lr_sqlf(q, "SELECT ");
     for (int i = 0; i < rs->n; i++) lr_sqlf(q, i == 0 ? "%I" : ", %I", rs->fields[i].name);
-    lr_sqlf(q, " FROM %I", rs->staged != NULL ? rs->staged : "rows of the function");
+    if (rs->staged != NULL) lr_sqlf(q, " FROM %T", rs->staged);
+    else lr_sqlf(q, " FROM %I", "rows of the function");
 }
 
 int lr_rowset_sql(lr_run *run, lr_rowset *rs, lr_sql *q, lr_err *e)

@@ -69,7 +69,7 @@ typedef struct lr_rowset {
     const lr_relation *like;  /* the target that staged rows are for, or NULL */
     int prepared;
     int consumed;             /* an extract: a write has taken its rows */
-    const char *staged;       /* the temporary table that holds the rows */
+    const lr_table *staged;   /* the table that holds the rows */
     int64_t skipped;
 } lr_rowset;
 

@@ -1,7 +1,9 @@
 /* The pump: rows from a cursor, through a function where there is one, into a
- * temporary table at the warehouse that only this run sees. */
+ * table at the warehouse that only this run sees: a temporary one, or, where the
+ * role may make none, one in the ledger's schema that the transaction drops. */
 #include "primitive/rowset.h"
 #include <string.h>
+#include <unistd.h>
 
 /* Tables of these names hide the warehouse's while the source's SQL runs. */
 int lr_shadow(lr_run *run, const lr_rowset *rs, int on, lr_err *e)
@@ -18,7 +20,7 @@ int lr_shadow(lr_run *run, const lr_rowset *rs, int on, lr_err *e)
 }
 
 /* Its columns have the warehouse's types, wide enough for every value. */
-static int make_table(lr_run *run, lr_rowset *rs, const char **quoted, lr_column **columns, const char **name, lr_err *e)
+static int make_table(lr_run *run, lr_rowset *rs, const char **quoted, lr_column **columns, const lr_table **name, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
     const lr_dialect *from = lr_rowset_extract(rs)->place->dialect;
@@ -32,12 +34,27 @@ static int make_table(lr_run *run, lr_rowset *rs, const char **quoted, lr_column
         (*columns)[i].name = fields[i].name;
         (*columns)[i].decl = fields[i].decl;
     }
-    *name = lr_printf(&run->arena, LR_STAGE_NAME, (long long)++run->staged);
-    lr_table t = {NULL, *name};
+    lr_session *s = run->session;
+    if (s->stages == 0) {
+        int may = w->dialect->temporary != NULL ? w->dialect->temporary(w->driver, w->conn, e) : 1;
+        if (may < 0) return -1;
+        s->stages = may ? 1 : 2;
+    }
+    lr_staged *stage = lr_alloc(&run->arena, sizeof *stage);
+    lr_table *t = &stage->table;
+    t->name = lr_printf(&run->arena, LR_STAGE_NAME, (long long)++run->staged);
+    if (s->stages == 2) {
+        /* others may stage in the same schema at the same time */
+        t->schema = s->ledger_schema;
+        t->name = lr_printf(&run->arena, "lrun_stage_%lld_%ld_%lld", (long long)run->run_id, (long)getpid(), (long long)run->staged);
+        stage->next = run->stages;
+        run->stages = stage;
+    }
+    *name = t;
     lr_sql q = lr_sql_new(&run->arena), into = lr_sql_new(&run->arena);
-    lr_sqlf(&into, "%I", *name);
+    lr_sqlf(&into, "%T", t);
     *quoted = into.text;
-    w->dialect->create_table(&q, &t, fields, rs->n, NULL, 0, 1);
+    w->dialect->create_table(&q, t, fields, rs->n, NULL, 0, s->stages);
     return lr_exec(run, w, &q, NULL, e);
 }
 
@@ -71,7 +88,8 @@ int lr_rowset_stage(lr_run *run, lr_rowset *rs, lr_err *e)
     /* what a function maps is read where it is */
     int failed = from == rs ? lr_extract_sql(run, from, &rows, e) : lr_rowset_home(run, from, &place, &rows, e);
     if (failed != 0) return -1;
-    const char *quoted, *name;
+    const char *quoted;
+    const lr_table *name;
     lr_column *columns;
     if (make_table(run, rs, &quoted, &columns, &name, e) != 0) return -1;
     if (lr_shadow(run, rs, 1, e) != 0) return -1;

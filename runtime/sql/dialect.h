@@ -134,6 +134,10 @@ struct lr_dialect {
     /* Digits after the point by the declared type, -1 where it says none. */
     int (*scale)(const char *decl);
 
+    /* May this connection make temporary tables? 1, 0, or -1. NULL: always. */
+    int (*temporary)(const lr_driver *d, lr_conn *c, lr_err *e);
+    /* temporary: 0 a table that stays, 1 one of this session that ends with the
+     * transaction, 2 one that the transaction makes and drops again */
     void (*create_table)(lr_sql *q, const lr_table *t, const lr_field *fields, int n, const char **key,
                          int nkey, int temporary);
     void (*create_index)(lr_sql *q, const lr_table *t, const char *column);

@@ -18,4 +18,6 @@ void lr_postgres_tally(lr_sql *q, const lr_relation *t);
 extern const char *const lr_postgres_strategies[];
 extern const char *const lr_postgres_ledger[];
 
+int lr_postgres_temporary(const lr_driver *d, lr_conn *c, lr_err *e);
+
 #endif

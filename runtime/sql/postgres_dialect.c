@@ -27,11 +27,11 @@ static int is_naive(const char *decl)
 
 static void create_table(lr_sql *q, const lr_table *t, const lr_field *fields, int n, const char **key, int nkey, int temporary)
 {
-    if (temporary) lr_sqlf(q, "CREATE TEMP TABLE %I (", t->name);
-    else lr_sqlf(q, "CREATE TABLE %T (", t);
+    if (temporary == 1) lr_sqlf(q, "CREATE TEMP TABLE %I (", t->name);
+    else lr_sqlf(q, temporary == 2 ? "CREATE UNLOGGED TABLE %T (" : "CREATE TABLE %T (", t);
     for (int i = 0; i < n; i++) lr_sqlf(q, "%s%I %s", i > 0 ? ", " : "", fields[i].name, fields[i].decl);
     for (int i = 0; i < nkey; i++) lr_sqlf(q, i == 0 ? ", PRIMARY KEY (%I" : ", %I", key[i]);
-    lr_sqlf(q, "%s)%s", nkey > 0 ? ")" : "", temporary ? " ON COMMIT DROP" : "");
+    lr_sqlf(q, "%s)%s", nkey > 0 ? ")" : "", temporary == 1 ? " ON COMMIT DROP" : "");
 }
 
 static void create_index(lr_sql *q, const lr_table *t, const char *column)
@@ -182,6 +182,7 @@ const lr_dialect lr_postgres_dialect = {
     .stage_type = lr_postgres_stage_type,
     .is_date = lr_postgres_is_date,
     .scale = lr_postgres_scale,
+    .temporary = lr_postgres_temporary,
     .create_table = create_table,
     .create_index = create_index,
     .add_column = add_column,

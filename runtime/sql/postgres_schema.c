@@ -203,6 +203,16 @@ int lr_postgres_relation(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_t
     return got < 0 ? -1 : 0;
 }
 
+int lr_postgres_temporary(const lr_driver *d, lr_conn *c, lr_err *e)
+{
+    lr_cursor *k;
+    const lr_value *v;
+    if (d->query(c, "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'TEMP')", NULL, 0, &k, e) != 0) return -1;
+    int got = d->next(k, &v, e), may = got == 1 && v[0].i != 0;
+    d->finish(k);
+    return got < 0 ? -1 : may;
+}
+
 /* ---- types ---- */
 
 static int starts(const char *decl, const char *word)

@@ -32,7 +32,8 @@ static int uses(const char *sql, const char *name, char *full, size_t size)
             if (start > sql) start--;
         }
         int first = found == 0;
-        if (follows(sql, start, "INSERT INTO")) found |= INSERTS;
+        if (follows(sql, start, "MERGE INTO")) found |= SELECTS | INSERTS | UPDATES;
+        else if (follows(sql, start, "INSERT INTO")) found |= strstr(sql, " DO UPDATE") != NULL ? SELECTS | INSERTS | UPDATES : INSERTS;
         else if (follows(sql, start, "UPDATE")) found |= UPDATES | SELECTS;
         else if (follows(sql, start, "DELETE FROM")) found |= DELETES | SELECTS;
         else if (follows(sql, start, "COPY")) found |= strstr(end, "FROM STDIN") != NULL ? INSERTS : SELECTS;
