@@ -131,6 +131,13 @@ typedef struct lr_driver {
 
     /* Rows written by the statement that runs now, for progress. */
     int64_t (*progress)(lr_conn *c);
+
+    /* May be NULL. Rows of a SELECT without values at one connection into a table
+     * at another of this driver, as sink takes it: bytes as they are, nothing is
+     * read or checked on the way. 1 done, 0 the columns' types are not the same
+     * (a cursor and a sink are used then), -1 an error. */
+    int (*pipe)(lr_conn *from, const char *sql, lr_conn *into, const char *table, const lr_column *columns, int n,
+                int64_t *rows, lr_err *e);
 } lr_driver;
 
 /* A shared object exports this. */

@@ -78,6 +78,24 @@ static int pump(lr_feed *feed, lr_err *e)
     return got;
 }
 
+/* From cursor to sink. */
+static int fill(lr_run *run, lr_rowset *rs, const lr_place *place, const lr_sql *rows, const char *quoted,
+                const lr_column *columns, int apart, lr_err *e)
+{
+    const lr_place *w = run->session->warehouse;
+    lr_feed feed = {rs, feed_next, feed_put, place->driver, w->driver, NULL, NULL};
+    int failed = lr_scan(run, place, rows, apart, &feed.cursor, e);
+    if (failed == 0) failed = w->driver->sink(w->conn, quoted, columns, rs->n, apart, &feed.sink, e);
+    if (failed == 0) failed = pump(&feed, e);
+    place->driver->finish(feed.cursor);
+    if (failed == 0) {
+        failed = w->driver->end(feed.sink, NULL, e);
+        feed.sink = NULL;
+    }
+    w->driver->abort(feed.sink);
+    return failed;
+}
+
 int lr_rowset_stage(lr_run *run, lr_rowset *rs, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
@@ -93,17 +111,9 @@ int lr_rowset_stage(lr_run *run, lr_rowset *rs, lr_err *e)
     lr_column *columns;
     if (make_table(run, rs, &quoted, &columns, &name, e) != 0) return -1;
     if (lr_shadow(run, rs, 1, e) != 0) return -1;
-    lr_feed feed = {rs, feed_next, feed_put, place->driver, w->driver, NULL, NULL};
     int apart = rs->map == NULL && place->conn != w->conn;
-    failed = lr_scan(run, place, &rows, apart, &feed.cursor, e);
-    if (failed == 0) failed = w->driver->sink(w->conn, quoted, columns, rs->n, apart, &feed.sink, e);
-    if (failed == 0) failed = pump(&feed, e);
-    place->driver->finish(feed.cursor);
-    if (failed == 0) {
-        failed = w->driver->end(feed.sink, NULL, e);
-        feed.sink = NULL;
-    }
-    w->driver->abort(feed.sink);
+    int piped = apart ? lr_pipe(run, place, &rows, w, quoted, columns, rs->n, NULL, e) : 0;
+    failed = piped < 0 ? -1 : piped ? 0 : fill(run, rs, place, &rows, quoted, columns, apart, e);
     lr_err after = {0};
     if (lr_shadow(run, rs, 0, failed == 0 ? e : &after) != 0) failed = -1;
     if (failed == 0) rs->staged = name;
@@ -114,6 +124,18 @@ int lr_rowset_direct(const lr_run *run, const lr_rowset *rs)
 {
     return run->mode != LR_MODE_PLAN && rs->kind == LR_ROWS_EXTRACT && rs->staged == NULL && rs->nshadowed == 0 &&
            rs->place->conn != run->session->warehouse->conn;
+}
+
+/* The columns as the table has them. */
+static void in_order(const lr_rowset *rs, const lr_sql *rows, const lr_column *columns, const int *at, int n,
+                     const lr_value *constant, lr_sql *q)
+{
+    for (int i = 0; i < n; i++) {
+        lr_sqlf(q, i == 0 ? "SELECT " : ", ");
+        if (at[i] >= 0) lr_sqlf(q, "%I", rs->fields[at[i]].name);
+        else rs->place->dialect->typed(q, constant, columns[i].decl);
+    }
+    lr_sqlf(q, " FROM (%Q) AS \"rows\"", rows);
 }
 
 int lr_rowset_pour(lr_run *run, lr_rowset *rs, const char *table, const lr_column *columns, const int *at, int n,
@@ -127,6 +149,10 @@ int lr_rowset_pour(lr_run *run, lr_rowset *rs, const char *table, const lr_colum
     const lr_value *row;
     int got = 0;
     if (lr_run_open(run, e) != 0 || lr_extract_sql(run, rs, &q, e) != 0) return -1;
+    lr_sql ordered = lr_sql_new(&run->arena);
+    in_order(rs, &q, columns, at, n, constant, &ordered);
+    int piped = lr_pipe(run, rs->place, &ordered, w, table, columns, n, rows, e);
+    if (piped != 0) return piped < 0 ? -1 : 0;
     int failed = lr_scan(run, rs->place, &q, 1, &k, e);
     if (failed == 0) failed = w->driver->sink(w->conn, table, columns, n, 1, &sink, e);
     while (failed == 0 && (got = rs->place->driver->next(k, &row, e)) == 1) {

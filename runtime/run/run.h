@@ -123,6 +123,11 @@ int lr_query(lr_run *run, const lr_place *p, const lr_sql *q, lr_cursor **out, l
 /* For rows that may be many. streams: nothing else runs at the place meanwhile. */
 int lr_scan(lr_run *run, const lr_place *p, const lr_sql *q, int streams, lr_cursor **out, lr_err *e);
 
+/* Rows of a SELECT at a place into a table of another without looking at them;
+ * see pipe in driver.h. */
+int lr_pipe(lr_run *run, const lr_place *p, const lr_sql *q, const lr_place *into, const char *table,
+            const lr_column *columns, int n, int64_t *rows, lr_err *e);
+
 /* The first value of the first row, copied into a; NULL where there is no row.
  * *found (may be NULL) tells the two apart. */
 int lr_query_value(lr_run *run, const lr_place *p, const lr_sql *q, lr_arena *a, lr_value *out,

@@ -3,6 +3,7 @@
 #include "run/run.h"
 #include "run/stop.h"
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -75,17 +76,37 @@ int lr_query(lr_run *run, const lr_place *p, const lr_sql *q, lr_cursor **out, l
     return failed;
 }
 
+/* Text and whole numbers have the same literals everywhere; others do not. */
+static int plain_literals(const lr_sql *q)
+{
+    for (int i = 0; i < q->n; i++)
+        if (q->params[i].type != LR_TEXT && q->params[i].type != LR_INT) return 0;
+    return 1;
+}
+
 int lr_scan(lr_run *run, const lr_place *p, const lr_sql *q, int streams, lr_cursor **out, lr_err *e)
 {
     int64_t from = run->verbose ? lr_ticks_us() : 0;
     run->statements++;
-    /* text and whole numbers have the same literals everywhere; others do not */
-    int literal = streams && p->driver->streams_literals;
-    for (int i = 0; literal && i < q->n; i++) literal = q->params[i].type == LR_TEXT || q->params[i].type == LR_INT;
+    int literal = streams && p->driver->streams_literals && plain_literals(q);
     const char *sql = literal ? lr_sql_show(q, p->dialect) : lr_sql_text(q, p->dialect);
     int failed = p->driver->scan(p->conn, sql, q->params, literal ? 0 : q->n, streams, out, e);
     if (run->verbose) show(run, p, q, "sql", -1, lr_ticks_us() - from);
     return failed;
+}
+
+int lr_pipe(lr_run *run, const lr_place *p, const lr_sql *q, const lr_place *into, const char *table,
+            const lr_column *columns, int n, int64_t *rows, lr_err *e)
+{
+    int64_t from = run->verbose ? lr_ticks_us() : 0, moved = 0;
+    if (p->driver != into->driver || p->driver->size < offsetof(lr_driver, pipe) + sizeof p->driver->pipe ||
+        p->driver->pipe == NULL || !plain_literals(q))
+        return 0;
+    int done = p->driver->pipe(p->conn, lr_sql_show(q, p->dialect), into->conn, table, columns, n, &moved, e);
+    if (done != 0) run->statements++;
+    if (done != 0 && run->verbose) show(run, p, q, "sql", moved, lr_ticks_us() - from);
+    if (rows != NULL) *rows = moved;
+    return done;
 }
 
 int lr_query_value(lr_run *run, const lr_place *p, const lr_sql *q, lr_arena *a, lr_value *out,

@@ -46,7 +46,9 @@ static kind kind_of(const char *decl)
 
 int lr_pg_sink(lr_conn *c, const char *table, const lr_column *columns, int n, int streams, lr_sink **out, lr_err *e)
 {
-    (void)e;
+    *out = NULL;
+    int binary = lr_pg_binary_copy(c, e);
+    if (binary < 0) return -1;
     lr_sink *s = lr_malloc(sizeof *s);
     memset(s, 0, sizeof *s);
     s->conn = c;
@@ -55,7 +57,7 @@ int lr_pg_sink(lr_conn *c, const char *table, const lr_column *columns, int n, i
     for (int i = 0; i < n; i++)
         s->columns[i] = (target){lr_strdup(columns[i].name), lr_strdup(columns[i].decl), kind_of(columns[i].decl), -1, -1};
     s->streams = streams;
-    s->binary = 1;
+    s->binary = binary;
     for (int i = 0; i < n; i++) {
         lr_pg_numeric(columns[i].decl, &s->columns[i].scale, &s->columns[i].whole);
         if (s->columns[i].kind == K_OTHER) s->binary = 0;

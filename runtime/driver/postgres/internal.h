@@ -33,6 +33,7 @@ struct lr_conn {
     lr_inspection inspection;
     lr_typename *types;
     int ntypes;
+    int binary; /* does the server do COPY in binary? 0 not asked, 1 yes, -1 no */
 };
 
 /* Fill e from a result (may be NULL) and the connection. Always -1. */
@@ -79,6 +80,21 @@ int lr_pg_has_binary(Oid type);
  * has to be written out: numerics, infinity, years before 1 and after 9999. */
 int lr_pg_decode_binary(const char *p, size_t n, Oid type, lr_value *out, lr_buf *scratch);
 
+/* Ask the server, once, whether it does COPY in binary; behind a savepoint, since
+ * a refusal would end the transaction. 1, 0, or -1 and e. */
+int lr_pg_binary_copy(lr_conn *c, lr_err *e);
+
+/* A statement's columns, without running it. NULL and e on failure. */
+PGresult *lr_pg_describe(lr_conn *c, const char *sql, lr_err *e);
+
+/* COPY (sql) TO STDOUT, its lines, and its end before all were read. A line's
+ * length; -1 the end, to be asked for its result; -2 lost; -3 stopped, in e. */
+int lr_pg_copy_out(lr_conn *c, const char *sql, int binary, lr_err *e);
+int lr_pg_copy_line(lr_conn *c, char **line, lr_err *e);
+int lr_pg_copy_result(lr_conn *c, int line, lr_err *e);
+void lr_pg_copy_stop(lr_conn *c);
+
+int lr_pg_pipe(lr_conn *from, const char *sql, lr_conn *into, const char *table, const lr_column *columns, int n, int64_t *rows, lr_err *e);
 int lr_pg_exec(lr_conn *c, const char *sql, const lr_value *params, int n, int64_t *changed, lr_err *e);
 int lr_pg_query(lr_conn *c, const char *sql, const lr_value *params, int n, lr_cursor **out, lr_err *e);
 int lr_pg_scan(lr_conn *c, const char *sql, const lr_value *params, int n, int streams, lr_cursor **out, lr_err *e);

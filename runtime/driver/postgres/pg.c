@@ -252,6 +252,7 @@ static const lr_driver driver = {
     .same = pg_same,
     .probe = pg_probe,
     .progress = pg_progress,
+    .pipe = lr_pg_pipe,
 };
 
 const lr_driver *lrun_driver(void);

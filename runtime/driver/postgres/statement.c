@@ -4,7 +4,6 @@
 #include "base/decimal.h"
 #include "driver/postgres/internal.h"
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,24 +218,11 @@ static void drop_held(lr_cursor *k)
     }
 }
 
-/* The rest of a COPY that nobody wants. */
-static void stop_copy(lr_cursor *k)
-{
-    char why[256], *line = NULL;
-    PGresult *r;
-    lr_conn *c = k->conn;
-    PGcancel *cancel = PQgetCancel(c->pg);
-    if (cancel != NULL) PQcancel(cancel, why, sizeof why);
-    PQfreeCancel(cancel);
-    while (PQgetCopyData(c->pg, &line, 0) > 0) PQfreemem(line);
-    while ((r = PQgetResult(c->pg)) != NULL) PQclear(r);
-}
-
 void lr_pg_finish(lr_cursor *k)
 {
     if (k == NULL) return;
     if (k->held != NULL) drop_held(k);
-    if (k->types != NULL && k->rows != 0) stop_copy(k);
+    if (k->types != NULL && k->rows != 0) lr_pg_copy_stop(k->conn);
     PQclear(k->result);
     if (k->name[0] != 0 && !k->conn->lost && PQtransactionStatus(k->conn->pg) == PQTRANS_INTRANS) {
         char sql[64];
@@ -330,28 +316,21 @@ static int choose_format(lr_cursor *k, lr_err *e)
  * no parameters, so there must be none. 1 done, 0 not for these columns. */
 static int start_copy(lr_conn *c, const char *sql, lr_cursor **out, lr_err *e)
 {
-    PGresult *r = PQprepare(c->pg, "", sql, 0, NULL);
-    int failed = PQresultStatus(r) == PGRES_COMMAND_OK ? 0 : lr_pg_error(c, r, sql, e);
-    PQclear(r);
-    if (failed != 0) return -1;
-    r = PQdescribePrepared(c->pg, "");
-    failed = PQresultStatus(r) == PGRES_COMMAND_OK ? 0 : lr_pg_error(c, r, sql, e);
-    int fits = failed == 0;
+    PGresult *r = lr_pg_describe(c, sql, e);
+    if (r == NULL) return -1;
+    int fits = 1;
     for (int i = 0; fits && i < PQnfields(r); i++) fits = lr_pg_has_binary(PQftype(r, i));
-    if (!fits) {
+    if (fits) fits = lr_pg_binary_copy(c, e);
+    if (fits <= 0) {
         PQclear(r);
-        return failed;
+        return fits;
     }
     lr_cursor *k = new_cursor(c);
-    failed = take_result(k, r, e);
+    int failed = take_result(k, r, e);
     k->types = lr_malloc((size_t)(k->n + 1) * sizeof *k->types);
     for (int i = 0; i < k->n; i++) k->types[i] = PQftype(r, i);
-    lr_buf copy = {0};
-    lr_buf_printf(&copy, "COPY (%s\n) TO STDOUT (FORMAT binary)", sql);
-    r = failed == 0 ? PQexec(c->pg, copy.data) : NULL;
-    if (failed == 0 && PQresultStatus(r) != PGRES_COPY_OUT) failed = lr_pg_error(c, r, copy.data, e);
-    PQclear(r);
-    lr_buf_free(&copy);
+    k->rows = 0;
+    if (failed == 0) failed = lr_pg_copy_out(c, sql, 1, e);
     k->rows = failed == 0; /* the COPY is open */
     if (failed != 0) {
         lr_pg_finish(k);
@@ -397,38 +376,15 @@ static int broken(const lr_cursor *k, int column, lr_err *e)
     return lr_fail(e, LR_FAILED, "a value of the column %s cannot be read", k->columns[column].name);
 }
 
-/* Wait for a row of the COPY with an eye on a stop. */
-static int copy_line(lr_cursor *k, lr_err *e)
-{
-    lr_conn *c = k->conn;
-    for (;;) {
-        int n = PQgetCopyData(c->pg, &k->line, 1);
-        if (n != 0) return n;
-        struct pollfd fd = {PQsocket(c->pg), POLLIN, 0};
-        poll(&fd, 1, 100);
-        if (c->how.poll != NULL && c->how.poll(c->how.arg)) {
-            c->how.stopped(c->how.arg, e);
-            return -3;
-        }
-        if (!PQconsumeInput(c->pg)) return -2;
-    }
-}
-
 static int copy_next(lr_cursor *k, const lr_value **row, lr_err *e)
 {
     PQfreemem(k->line);
     k->line = NULL;
-    int n = copy_line(k, e);
+    int n = lr_pg_copy_line(k->conn, &k->line, e);
     if (n == -3) return -1;
     if (n < 0) {
-        PGresult *r;
-        int failed = n == -1 ? 0 : lr_pg_error(k->conn, NULL, NULL, e);
         k->rows = 0;
-        while (!k->conn->lost && (r = PQgetResult(k->conn->pg)) != NULL) {
-            if (failed == 0 && PQresultStatus(r) != PGRES_COMMAND_OK) failed = lr_pg_error(k->conn, r, NULL, e);
-            PQclear(r);
-        }
-        return failed;
+        return lr_pg_copy_result(k->conn, n, e);
     }
     const char *p = k->line, *end = p + n;
     if (k->at++ == 0) p += 19; /* the head of the first line */
