@@ -34,6 +34,11 @@ typedef struct lr_err {
     char hint[512];       /* what to do next, one line */
     char statement[1024]; /* the SQL text, cut if longer */
     int position;         /* byte in the statement, from 1; 0 unknown */
+    /* A row that the engine refused out of many: its number from 1 (0: none), the
+     * column, and how the value begins. Who knows the rows says which it is. */
+    long long row;
+    char column[64];
+    char value[96];
 } lr_err;
 
 /* Set status and message unless an error is already held; always returns -1. */
@@ -45,6 +50,10 @@ int lr_hint(lr_err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)
 
 /* Add the step if it is empty; always returns -1. */
 int lr_step(lr_err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Say which row it was that the engine refused, and take its number away. decl:
+ * the column's type; name and key: the column and value by which the row is known. */
+void lr_err_refused(lr_err *e, const char *decl, const char *name, const char *key);
 
 void lr_err_clear(lr_err *e);
 

@@ -23,6 +23,15 @@ static void fill(char *field, size_t size, const char *fmt, va_list ap)
     else if ((size_t)n >= size) drop_partial_character(field, size - 1);
 }
 
+static void set(char *field, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void set(char *field, size_t size, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    fill(field, size, fmt, ap);
+    va_end(ap);
+}
+
 int lr_fail(lr_err *e, lr_status status, const char *fmt, ...)
 {
     if (e->status != LR_OK) return -1;
@@ -52,6 +61,20 @@ int lr_step(lr_err *e, const char *fmt, ...)
     fill(e->step, sizeof e->step, fmt, ap);
     va_end(ap);
     return -1;
+}
+
+void lr_err_refused(lr_err *e, const char *decl, const char *name, const char *key)
+{
+    char why[sizeof e->message];
+    snprintf(why, sizeof why, "%s", e->message);
+    char *context = strstr(why, " (COPY ");
+    if (context != NULL) *context = 0;
+    if (e->column[0] != 0 && e->value[0] != 0)
+        set(e->message, sizeof e->message, "column %s (%s) cannot keep the value '%s', at %s %s: %s", e->column, decl, e->value, name, key, why);
+    else
+        set(e->message, sizeof e->message, "at %s %s: %s", name, key, why);
+    lr_hint(e, "correct the row, leave it out with where, or convert the column in columns");
+    e->row = 0;
 }
 
 void lr_err_clear(lr_err *e)

@@ -104,6 +104,11 @@ int lr_rowset_direct(const lr_run *run, const lr_rowset *rs);
 int lr_rowset_pour(lr_run *run, lr_rowset *rs, const char *table, const lr_column *columns, const int *at, int n,
                    const lr_value *constant, int64_t *rows, lr_err *e);
 
+/* A free name for a table that only this run sees, temporary or not as
+ * session->stages says then; and that it was made, to be dropped at the end. */
+int lr_stage_name(lr_run *run, lr_table *t, lr_err *e);
+void lr_stage_made(lr_run *run, const lr_table *t);
+
 /* Read the rows into a temporary table. */
 int lr_rowset_stage(lr_run *run, lr_rowset *rs, lr_err *e);
 

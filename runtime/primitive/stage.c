@@ -19,6 +19,31 @@ int lr_shadow(lr_run *run, const lr_rowset *rs, int on, lr_err *e)
     return 0;
 }
 
+int lr_stage_name(lr_run *run, lr_table *t, lr_err *e)
+{
+    lr_session *s = run->session;
+    const lr_place *w = s->warehouse;
+    if (s->stages == 0) {
+        int may = w->dialect->temporary != NULL ? w->dialect->temporary(w->driver, w->conn, e) : 1;
+        if (may < 0) return -1;
+        s->stages = may ? 1 : 2;
+    }
+    *t = (lr_table){NULL, lr_printf(&run->arena, LR_STAGE_NAME, (long long)++run->staged)};
+    if (s->stages == 1) return 0;
+    /* others may stage in the same schema at the same time */
+    t->schema = s->ledger_schema;
+    t->name = lr_printf(&run->arena, "lrun_stage_%lld_%ld_%lld", (long long)run->run_id, (long)getpid(), (long long)run->staged);
+    return 0;
+}
+
+void lr_stage_made(lr_run *run, const lr_table *t)
+{
+    if (run->session->stages == 1) return;
+    lr_staged *stage = lr_alloc(&run->arena, sizeof *stage);
+    *stage = (lr_staged){*t, run->stages};
+    run->stages = stage;
+}
+
 /* Its columns have the warehouse's types, wide enough for every value. */
 static int make_table(lr_run *run, lr_rowset *rs, const char **quoted, lr_column **columns, const lr_table **name, lr_err *e)
 {
@@ -34,27 +59,14 @@ static int make_table(lr_run *run, lr_rowset *rs, const char **quoted, lr_column
         (*columns)[i].name = fields[i].name;
         (*columns)[i].decl = fields[i].decl;
     }
-    lr_session *s = run->session;
-    if (s->stages == 0) {
-        int may = w->dialect->temporary != NULL ? w->dialect->temporary(w->driver, w->conn, e) : 1;
-        if (may < 0) return -1;
-        s->stages = may ? 1 : 2;
-    }
-    lr_staged *stage = lr_alloc(&run->arena, sizeof *stage);
-    lr_table *t = &stage->table;
-    t->name = lr_printf(&run->arena, LR_STAGE_NAME, (long long)++run->staged);
-    if (s->stages == 2) {
-        /* others may stage in the same schema at the same time */
-        t->schema = s->ledger_schema;
-        t->name = lr_printf(&run->arena, "lrun_stage_%lld_%ld_%lld", (long long)run->run_id, (long)getpid(), (long long)run->staged);
-        stage->next = run->stages;
-        run->stages = stage;
-    }
+    lr_table *t = lr_alloc(&run->arena, sizeof *t);
+    if (lr_stage_name(run, t, e) != 0) return -1;
+    lr_stage_made(run, t);
     *name = t;
     lr_sql q = lr_sql_new(&run->arena), into = lr_sql_new(&run->arena);
     lr_sqlf(&into, "%T", t);
     *quoted = into.text;
-    w->dialect->create_table(&q, t, fields, rs->n, NULL, 0, s->stages);
+    w->dialect->create_table(&q, t, fields, rs->n, NULL, 0, run->session->stages);
     return lr_exec(run, w, &q, NULL, e);
 }
 
@@ -78,6 +90,55 @@ static int pump(lr_feed *feed, lr_err *e)
     return got;
 }
 
+#define WHOLE 90 /* bytes: an engine shows no more of a long value */
+
+static int is_value(lr_arena *a, const lr_value *v, const char *text)
+{
+    const char *shown = lr_value_text(a, v);
+    return shown != NULL && (strlen(text) < WHOLE ? strcmp(shown, text) == 0 : strncmp(shown, text, strlen(text)) == 0);
+}
+
+/* The engine refused a row by its number and value: read again up to it, in the
+ * same snapshot, and say which it is. Rows may come in another order now. */
+static void name_row(lr_run *run, const lr_rowset *rs, const lr_place *place, const lr_sql *rows, const lr_column *columns,
+                     int n, const int *at, lr_err *e)
+{
+    int column = -1, key = 0, got = 0;
+    lr_err ignored = {0};
+    lr_cursor *k = NULL;
+    const lr_value *row;
+    lr_arena scratch = {0};
+    if (e->row <= 0 || e->retry) return;
+    for (int i = 0; i < n; i++)
+        if (strcmp(columns[i].name, e->column) == 0) column = i;
+    int field = column < 0 ? -1 : at != NULL ? at[column] : column;
+    for (int i = rs->n - 1; i >= 0; i--)
+        for (int f = 0; rs->origins != NULL && rs->origins[i] != NULL && f < rs->relation.nfields; f++)
+            if (rs->relation.fields[f].primary == 1 && strcmp(rs->relation.fields[f].name, rs->origins[i]) == 0) key = i;
+    if (lr_scan(run, place, rows, 1, &k, &ignored) != 0) return;
+    for (long long number = 1; (got = place->driver->next(k, &row, &ignored)) == 1; number++) {
+        int by_value = field >= 0 && e->value[0] != 0;
+        if (!by_value && number < e->row) continue;
+        if (!by_value || is_value(&scratch, &row[field], e->value)) break;
+        lr_arena_free(&scratch);
+    }
+    if (got == 1) {
+        const char *text = lr_value_text(&scratch, &row[key]);
+        lr_err_refused(e, column >= 0 ? columns[column].decl : "", rs->fields[key].name, text != NULL ? text : "NULL");
+    }
+    lr_arena_free(&scratch);
+    place->driver->finish(k);
+}
+
+/* A result that is left in the middle may end its transaction, and the snapshot
+ * is still needed where a row is to be named. */
+static void read_on(const lr_place *place, lr_cursor *k, const lr_err *e)
+{
+    const lr_value *row;
+    lr_err ignored = {0};
+    while (k != NULL && e->row > 0 && place->driver->next(k, &row, &ignored) == 1) continue;
+}
+
 /* From cursor to sink. */
 static int fill(lr_run *run, lr_rowset *rs, const lr_place *place, const lr_sql *rows, const char *quoted,
                 const lr_column *columns, int apart, lr_err *e)
@@ -87,6 +148,7 @@ static int fill(lr_run *run, lr_rowset *rs, const lr_place *place, const lr_sql 
     int failed = lr_scan(run, place, rows, apart, &feed.cursor, e);
     if (failed == 0) failed = w->driver->sink(w->conn, quoted, columns, rs->n, apart, &feed.sink, e);
     if (failed == 0) failed = pump(&feed, e);
+    if (failed != 0) read_on(place, feed.cursor, e);
     place->driver->finish(feed.cursor);
     if (failed == 0) {
         failed = w->driver->end(feed.sink, NULL, e);
@@ -114,6 +176,7 @@ int lr_rowset_stage(lr_run *run, lr_rowset *rs, lr_err *e)
     int apart = rs->map == NULL && place->conn != w->conn;
     int piped = apart ? lr_pipe(run, place, &rows, w, quoted, columns, rs->n, NULL, e) : 0;
     failed = piped < 0 ? -1 : piped ? 0 : fill(run, rs, place, &rows, quoted, columns, apart, e);
+    if (failed != 0 && apart) name_row(run, rs, place, &rows, columns, rs->n, NULL, e);
     lr_err after = {0};
     if (lr_shadow(run, rs, 0, failed == 0 ? e : &after) != 0) failed = -1;
     if (failed == 0) rs->staged = name;
@@ -152,19 +215,20 @@ int lr_rowset_pour(lr_run *run, lr_rowset *rs, const char *table, const lr_colum
     lr_sql ordered = lr_sql_new(&run->arena);
     in_order(rs, &q, columns, at, n, constant, &ordered);
     int piped = lr_pipe(run, rs->place, &ordered, w, table, columns, n, rows, e);
-    if (piped != 0) return piped < 0 ? -1 : 0;
-    int failed = lr_scan(run, rs->place, &q, 1, &k, e);
-    if (failed == 0) failed = w->driver->sink(w->conn, table, columns, n, 1, &sink, e);
-    while (failed == 0 && (got = rs->place->driver->next(k, &row, e)) == 1) {
+    int failed = piped == 0 ? lr_scan(run, rs->place, &q, 1, &k, e) : piped < 0 ? -1 : 0;
+    if (failed == 0 && piped == 0) failed = w->driver->sink(w->conn, table, columns, n, 1, &sink, e);
+    while (failed == 0 && piped == 0 && (got = rs->place->driver->next(k, &row, e)) == 1) {
         for (int i = 0; i < n; i++) out[i] = at[i] >= 0 ? row[at[i]] : *constant;
         failed = w->driver->put(sink, out, e);
     }
     if (got < 0) failed = -1;
+    if (failed != 0) read_on(rs->place, k, e);
     rs->place->driver->finish(k);
-    if (failed == 0) {
+    if (failed == 0 && piped == 0) {
         failed = w->driver->end(sink, rows, e);
         sink = NULL;
     }
     w->driver->abort(sink);
+    if (failed != 0) name_row(run, rs, rs->place, &q, columns, n, at, e);
     return failed;
 }

@@ -121,6 +121,7 @@ static int run_steps(lr_run *run, lr_target *t, const lr_merge *m, const lr_step
             break;
         case LR_KEEPS:
             kept = changed;
+            if (run->mode != LR_MODE_PLAN) lr_stage_made(run, &m->scratch);
             break;
         case LR_DELETES:
             if (changed == kept) break;
@@ -216,12 +217,13 @@ int lr_merge_rows(lr_run *run, lr_target *t, lr_merge *m, lr_counts *c, lr_err *
     lr_step_sql steps[LR_MERGE_STEPS];
     const char *why = NULL;
     int way;
-    m->scratch = (lr_table){NULL, lr_printf(&run->arena, "lrun_kept_%lld", (long long)++run->staged)};
+    m->scratch = (lr_table){NULL, "lrun_stage"};
     if (d->strategies == NULL) {
         int n = d->merge(&run->arena, m, 0, steps, &why);
         return run_steps(run, t, m, steps, n, c, e);
     }
-    if (force(d, &way, e) != 0) return -1;
+    if (force(d, &way, e) != 0 || (run->mode != LR_MODE_PLAN && lr_stage_name(run, &m->scratch, e) != 0)) return -1;
+    m->stages = run->session->stages;
     if (way >= 0) return forced(run, t, m, way, c, e);
     int known = run->mode == LR_MODE_RUN ? recall(run, t, m) : -1;
     for (way = known >= 0 ? known : 0; d->strategies[way] != NULL; way++) {

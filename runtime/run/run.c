@@ -274,6 +274,7 @@ void lr_run_forget(lr_run *run)
     run->written = NULL;
     run->windows = NULL;
     run->stages = NULL;
+    run->strategies = NULL;
     memset(&run->counts, 0, sizeof run->counts);
     memset(&run->first, 0, sizeof run->first);
 }

@@ -83,7 +83,8 @@ typedef struct lr_merge {
     const char *stamp;     /* column set where a row is inserted or changed, or NULL */
     lr_value stamp_value;
     int insert_only;       /* leave rows that are there alone */
-    lr_table scratch;      /* a temporary table's name that is free */
+    lr_table scratch;      /* a table's name that is free, to set rows aside in */
+    int stages;            /* 2: it is no temporary one */
 } lr_merge;
 
 /* What the number of rows that a statement changed means. */

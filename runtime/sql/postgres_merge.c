@@ -158,7 +158,7 @@ static void on_conflict(lr_sql *q, lr_arena *a, const lr_merge *m, int update)
 static void replace(lr_arena *a, const lr_merge *m, lr_step_sql *out, int *n)
 {
     lr_sql *q = step(a, out, n, LR_KEEPS), columns = lr_sql_new(a);
-    lr_sqlf(q, "CREATE TEMP TABLE %T ON COMMIT DROP AS SELECT ", &m->scratch);
+    lr_sqlf(q, m->stages == 2 ? "CREATE TABLE %T AS SELECT " : "CREATE TEMP TABLE %T ON COMMIT DROP AS SELECT ", &m->scratch);
     column_list(q, m, "\"rows\".");
     column_list(&columns, m, "");
     stamped(q, m);

@@ -35,7 +35,11 @@ cannot do it:
   delete_insert  DELETE ... USING and INSERT: where a row cannot be updated in place, such as one whose
                  partition is a foreign table, or the key that shards are cut by
 
-Whichever it is, a row that is there unchanged is not written.]]
+Whichever it is, a row that is there unchanged is not written.
+
+Rows travel by COPY in binary where every type of the table has a form that both ends read alike, else as text.
+Between two PostgreSQL databases whose columns have the same types they are passed through as they are.
+LRUN_PG_COPY=text forces text. A server that refuses binary COPY gets text by itself.]]
 
 topics["exit"] = [[
 exit statuses

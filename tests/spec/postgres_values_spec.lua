@@ -66,10 +66,10 @@ for way in pairs(WAYS) do
       end)
     end
 
-    it("what the server itself refuses is named with its column, and nothing is written", function()
-      for target, value in pairs { uuid = "'no uuid'", jsonb = "'{\"a\": '" } do
+    it("what the server itself refuses is named with its column and key, and nothing is written", function()
+      for target, value in pairs { uuid = "'no uuid'", jsonb = "'{\"a\": '", inet = "'1.2.3'", ["int[]"] = "'{1,'" } do
         local w = world("TEXT", { "NULL", value }, way, target)
-        w:refused(1, { "j.lua:3", "t", "column v", hint = false }, "j.lua")
+        w:refused(1, { "j.lua:3", "t", "column v", target == "int[]" and "integer[]" or target, value:match "'(.*)'", "at id 77" }, "j.lua")
         assert.equal("0", w:one "SELECT count(*) FROM t")
         assert.equal("failed", w:last_run().status)
       end

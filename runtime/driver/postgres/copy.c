@@ -20,6 +20,8 @@ struct lr_sink {
     target *columns;
     int n;
     int64_t rows;
+    int64_t held;   /* of them in a buffer */
+    int64_t before; /* of them in earlier COPY statements */
     int binary;   /* every column has a binary form of ours */
     int streams;  /* one COPY for all rows: the connection is ours until the end */
     int copying;  /* 0 no COPY is open, 1 in text, 2 in binary */
@@ -114,7 +116,25 @@ static int close_copy(lr_sink *s, const char *why, lr_err *e)
         if (failed == 0 && PQresultStatus(r) != PGRES_COMMAND_OK) failed = lr_pg_error(c, r, s->copy, e);
         PQclear(r);
     }
+    if (failed != 0 && e->row > 0) e->row += s->before;
+    s->before = s->rows - s->held;
     return failed;
+}
+
+/* The row of this number in the buffer, by its first column. */
+static void name_row(const lr_sink *s, int64_t number, lr_err *e)
+{
+    const char *p = s->buf.data, *decl = "";
+    while (p != NULL && --number > 0) {
+        p = strchr(p, '\n');
+        if (p != NULL) p++;
+    }
+    if (p == NULL || *p == 0) return;
+    for (int i = 0; i < s->n; i++)
+        if (strcmp(s->columns[i].name, e->column) == 0) decl = s->columns[i].decl;
+    char key[128];
+    snprintf(key, sizeof key, "%.*s", (int)strcspn(p, "\t\n"), p);
+    lr_err_refused(e, decl, s->columns[0].name, key);
 }
 
 /* Rows keep their order: at most one of the two buffers holds any. */
@@ -127,7 +147,8 @@ static int flush(lr_sink *s, lr_err *e)
     if (s->copying != 0 && s->copying != (binary ? 2 : 1)) failed = close_copy(s, NULL, e);
     if (failed == 0 && s->copying == 0) failed = open_copy(s, binary, e);
     if (failed == 0 && PQputCopyData(c->pg, rows->data, (int)rows->len) != 1) failed = lr_pg_error(c, NULL, s->copy, e);
-    lr_buf_clear(rows);
+    int64_t before = s->before;
+    s->held = 0;
     /* A server that answers in the middle has refused a row or is going away:
      * what it says is fetched now, not after the last row. */
     struct pollfd answer = {PQsocket(c->pg), POLLIN, 0};
@@ -137,7 +158,10 @@ static int flush(lr_sink *s, lr_err *e)
         lr_err after = {0};
         close_copy(s, "stopped", &after);
     }
-    return failed == 0 && !s->streams ? close_copy(s, NULL, e) : failed;
+    if (failed == 0 && !s->streams) failed = close_copy(s, NULL, e);
+    if (failed != 0 && !s->streams && !binary && e->row > before) name_row(s, e->row - before, e);
+    lr_buf_clear(rows);
+    return failed;
 }
 
 int lr_pg_end(lr_sink *s, int64_t *rows, lr_err *e)
@@ -399,10 +423,18 @@ static int put_binary(lr_sink *s, const lr_value *row)
     return 1;
 }
 
-int lr_pg_put(lr_sink *s, const lr_value *row, lr_err *e)
+static void taken(lr_sink *s)
 {
     s->rows++;
-    if (s->binary && s->buf.len == 0 && put_binary(s, row)) return s->bytes.len >= (s->streams ? STREAM_BYTES : FLUSH_BYTES) ? flush(s, e) : 0;
+    s->held++;
+}
+
+int lr_pg_put(lr_sink *s, const lr_value *row, lr_err *e)
+{
+    if (s->binary && s->buf.len == 0 && put_binary(s, row)) {
+        taken(s);
+        return s->bytes.len >= (s->streams ? STREAM_BYTES : FLUSH_BYTES) ? flush(s, e) : 0;
+    }
     /* in text, which refuses by name what does not fit */
     if (s->bytes.len > 0 && flush(s, e) != 0) return -1;
     for (int i = 0; i < s->n; i++) {
@@ -411,5 +443,6 @@ int lr_pg_put(lr_sink *s, const lr_value *row, lr_err *e)
         else if (put_value(s, row, i, e) != 0) return -1;
     }
     lr_buf_putc(&s->buf, '\n');
+    taken(s);
     return s->binary || s->buf.len >= FLUSH_BYTES ? flush(s, e) : 0;
 }

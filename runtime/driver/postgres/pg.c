@@ -37,6 +37,26 @@ static void hint_for(const char *state, const PGresult *r, lr_err *e)
     else if (strncmp(state, "40", 2) == 0) lr_hint(e, "another transaction was in the way; run again, nothing was kept");
 }
 
+/* "COPY t, line 3, column v: \"text\"": which row and value it is. */
+static void refused_row(const char *context, lr_err *e)
+{
+    const char *line = strstr(context, ", line "), *end = strchr(context, '\n');
+    if (line == NULL || (end != NULL && line > end)) return;
+    e->row = strtoll(line + 7, NULL, 10);
+    const char *column = strstr(line, ", column "), *value = column != NULL ? strstr(column, ": \"") : NULL;
+    if (column == NULL) return;
+    column += 9;
+    size_t n = value != NULL ? (size_t)(value - column) : strcspn(column, "\n:");
+    snprintf(e->column, sizeof e->column, "%.*s", (int)n, column);
+    if (value == NULL) return;
+    n = strlen(value += 3);
+    if (n > 0 && value[n - 1] == '"') n--;
+    if (n > 3 && strncmp(value + n - 3, "...", 3) == 0) n -= 3;
+    if (n >= sizeof e->value) n = sizeof e->value - 1;
+    memcpy(e->value, value, n);
+    e->value[n] = 0;
+}
+
 int lr_pg_error(lr_conn *c, const PGresult *r, const char *sql, lr_err *e)
 {
     char text[900];
@@ -78,6 +98,7 @@ int lr_pg_error(lr_conn *c, const PGresult *r, const char *sql, lr_err *e)
     }
     if (context != NULL) {
         size_t n = strlen(e->message);
+        refused_row(context, e);
         lr_pg_one_line(context, text, sizeof text);
         snprintf(e->message + n, sizeof e->message - n, " (%.300s)", text);
     }
