@@ -48,7 +48,7 @@ DEPS_BUILD := gcc libc6-dev liblua5.4-dev lua-cjson-dev libsqlite3-dev libmd-dev
               sqlite3 tzdata $(if $(EDIT_SRC),libedit-dev) $(if $(PG_SRC),libpq-dev)
 DEPS_TEST  := lua5.4 lua-busted lua-cjson procps mount postgresql pgbouncer openssl
 DEPS_LINT  := lua5.4 cppcheck lua-check
-DEPS_BENCH := lua5.4
+DEPS_BENCH := lua5.4 postgresql
 DEPS_FUZZ  := clang libclang-rt-14-dev
 FUZZ_SECONDS ?= 60
 
@@ -164,9 +164,10 @@ $(OUT)/fuzz/%: tests/fuzz/%.c $(BASE_OBJ) Makefile
 bench: deps-build deps-bench
 	@$(MAKE) --no-print-directory -s -j$(JOBS) binary $(BENCH)
 	@LRUN_BIN=$(OUT)/lrun BENCH_BIN=$(OUT)/bench lua5.4 tests/bench/run.lua
+$(OUT)/bench/floor_pg: BENCH_LIBS := -lpq
 $(OUT)/bench/%: tests/bench/%.c tests/bench/bench.h Makefile
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -o $@ $< $(LUA_LIBS) -lsqlite3 -lm
+	$(CC) $(ALL_CFLAGS) $(PQ_CFLAGS) -o $@ $< $(LUA_LIBS) -lsqlite3 -lm $(BENCH_LIBS)
 
 lint: deps-build deps-lint
 	@sh tests/support/lint.sh

@@ -1,0 +1,2 @@
+job {}
+full_load { extract { from = "shop.orders" }, into = "orders" }

@@ -1,0 +1,2 @@
+job {}
+merge { extract { from = "shop.orders" }, into = "orders", key = "order_id" }

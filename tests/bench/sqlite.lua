@@ -1,0 +1,117 @@
+-- The lanes from SQLite to SQLite, the start of the program, and map.
+local measure = require "measure"
+local call = measure.call
+
+-- A file system in memory, where the system has one: a sync costs nothing there.
+local MEMORY = "/dev/shm"
+local STARTS = 20 -- of a program that takes a millisecond, in each round
+
+local sqlite = {}
+
+function sqlite.prepare(dir, n)
+  for _, which in ipairs { "source", "all", "half", "none" } do
+    call(measure.bin .. "/orders", dir .. "/" .. which .. ".db", n, which)
+  end
+end
+
+-- A target of its own for each run; what is still to be written to the disk is
+-- written before the clock starts.
+function sqlite.fresh(dir, which, name)
+  local target = dir .. "/" .. name .. ".db"
+  call("rm", "-f", target, target .. "-wal", target .. "-shm")
+  call("cp", dir .. "/" .. which .. ".db", target)
+  call "sync"
+  return target
+end
+
+local function floor(dir, lane, target, ...)
+  return { measure.bin .. "/floor", lane, dir .. "/source.db", target, ... }
+end
+
+local function job(dir, name, target, ...)
+  return measure.job(name, "sqlite:" .. dir .. "/source.db", "sqlite:" .. target, ...)
+end
+
+local function table_lane(dir, name, lane, which)
+  return {
+    name = name, figure = measure.speed, target = ">= 0.97",
+    floor = function() return floor(dir, lane, sqlite.fresh(dir, which, "by_floor")) end,
+    lrun = function() return job(dir, lane == "load" and "load" or "merge", sqlite.fresh(dir, which, "by_lrun")) end,
+  }
+end
+
+local function start_lane(dir, name)
+  return {
+    name = name, figure = measure.more_ms, target = "<= 3 ms", times = STARTS,
+    floor = function() return { measure.bin .. "/host", dir .. "/nightly.db" } end,
+    lrun = function() return job(dir, "empty", dir .. "/nightly.db") end,
+  }
+end
+
+-- The same day of two warehouses; another day in each round.
+local function day_lane(dir, n)
+  local function day(round) return ("2025-06-%02d"):format(round) end
+  return {
+    name = ("a day of %d, a process each"):format(n // 365), figure = measure.slowness, target = "<= 1.20",
+    floor = function(round) return floor(dir, "day", dir .. "/days_floor.db", day(round), day(round + 1)) end,
+    lrun = function(round) return job(dir, "day", dir .. "/days_lrun.db", "--logical-date", day(round)) end,
+  }
+end
+
+-- The floor of a map is Lua alone, which writes nothing.
+local function map_lane(dir, name, what, n)
+  return {
+    name = name, figure = measure.per_second(n), target = ">= 1000000",
+    floor = function() return { "lua5.4", measure.base .. "/bare.lua", n } end,
+    lrun = function() return job(dir, what, sqlite.fresh(dir, "none", "by_lrun")) end,
+  }
+end
+
+-- What is there every night: a warehouse with a ledger.
+local function prepare_nightly(dir)
+  for _, name in ipairs { "days_floor", "days_lrun" } do sqlite.fresh(dir, "all", name) end
+  sqlite.fresh(dir, "none", "nightly")
+  call(table.unpack(job(dir, "empty", dir .. "/nightly.db")))
+  call(table.unpack(job(dir, "day", dir .. "/days_lrun.db", "--logical-date", "2025-05-31")))
+  call(table.unpack(floor(dir, "day", dir .. "/days_floor.db", "2025-05-31", "2025-06-01")))
+  call "sync"
+end
+
+local function lane(...)
+  if measure.wanted(...) then measure.lane(...) end
+end
+
+-- The empty job, once; returns its peak memory.
+function sqlite.empty(dir)
+  sqlite.fresh(dir, "none", "nightly")
+  return measure.lane(start_lane(dir, "start to exit, an empty job"), 1)
+end
+
+function sqlite.run(dir, n)
+  prepare_nightly(dir)
+  lane(start_lane(dir, "start to exit, an empty job"))
+  if os.execute("test -w " .. MEMORY) then
+    local _ <close>, memory = measure.scratch(MEMORY)
+    call("cp", dir .. "/nightly.db", memory)
+    call("cp", dir .. "/none.db", memory .. "/source.db")
+    lane(start_lane(memory, "the same, with no disk to wait for"))
+  end
+  lane(table_lane(dir, "load", "load", "none"))
+  lane(table_lane(dir, "merge, half existing", "merge", "half"))
+  lane(table_lane(dir, "merge, unchanged", "unchanged", "all"))
+  lane(day_lane(dir, n))
+  lane(map_lane(dir, "map, nothing written", "map_drop", n))
+  lane(map_lane(dir, "map and load", "map", n))
+end
+
+-- Peak memory: each lane once, without its floor.
+function sqlite.memory(dir, n, most)
+  local lanes = { table_lane(dir, "SQLite, load", "load", "none"), table_lane(dir, "SQLite, merge", "merge", "half"),
+                  map_lane(dir, "SQLite, map and load", "map", n) }
+  for _, lane in ipairs(lanes) do
+    lane.floor, lane.figure, lane.target = nil, nil, most
+    measure.lane(lane, 1)
+  end
+end
+
+return sqlite
