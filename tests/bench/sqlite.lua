@@ -77,7 +77,7 @@ local function prepare_nightly(dir)
   call "sync"
 end
 
-local function lane(...)
+local function wanted(...)
   if measure.wanted(...) then measure.lane(...) end
 end
 
@@ -89,19 +89,19 @@ end
 
 function sqlite.run(dir, n)
   prepare_nightly(dir)
-  lane(start_lane(dir, "start to exit, an empty job"))
+  wanted(start_lane(dir, "start to exit, an empty job"))
   if os.execute("test -w " .. MEMORY) then
     local _ <close>, memory = measure.scratch(MEMORY)
     call("cp", dir .. "/nightly.db", memory)
     call("cp", dir .. "/none.db", memory .. "/source.db")
-    lane(start_lane(memory, "the same, with no disk to wait for"))
+    wanted(start_lane(memory, "the same, with no disk to wait for"))
   end
-  lane(table_lane(dir, "load", "load", "none"))
-  lane(table_lane(dir, "merge, half existing", "merge", "half"))
-  lane(table_lane(dir, "merge, unchanged", "unchanged", "all"))
-  lane(day_lane(dir, n))
-  lane(map_lane(dir, "map, nothing written", "map_drop", n))
-  lane(map_lane(dir, "map and load", "map", n))
+  wanted(table_lane(dir, "load", "load", "none"))
+  wanted(table_lane(dir, "merge, half existing", "merge", "half"))
+  wanted(table_lane(dir, "merge, unchanged", "unchanged", "all"))
+  wanted(day_lane(dir, n))
+  wanted(map_lane(dir, "map, nothing written", "map_drop", n))
+  wanted(map_lane(dir, "map and load", "map", n))
 end
 
 -- Peak memory: each lane once, without its floor.
