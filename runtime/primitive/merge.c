@@ -64,13 +64,20 @@ static void ranked(lr_run *run, const lr_target *t, const char *newest, const ch
 static int keep_newest(lr_run *run, lr_target *t, const char *newest, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
-    lr_sql all = lr_sql_new(&run->arena), columns = lr_sql_new(&run->arena), keys = lr_sql_new(&run->arena);
+    lr_sql all = lr_sql_new(&run->arena), values = lr_sql_new(&run->arena), columns = lr_sql_new(&run->arena), keys = lr_sql_new(&run->arena);
     lr_sql q = lr_sql_new(&run->arena);
     key_list(t, &keys);
     for (int i = 0; i < t->source->n; i++) lr_sqlf(&columns, i == 0 ? "%I" : ", %I", t->source->fields[i].name);
+    for (int i = 0; i < t->n; i++) {
+        int at = lr_field_find(w->dialect, &t->rel, t->columns[i]);
+        int is_key = 0;
+        for (int j = 0; j < t->nkey; j++) is_key |= strcmp(t->key[j], t->columns[i]) == 0;
+        lr_sqlf(&values, i == 0 ? "" : ", ");
+        lr_sqlf(&values, at >= 0 && t->rel.fields[at].loose && !is_key ? "CAST(%I AS text)" : "%I", t->columns[i]);
+    }
     ranked(run, t, newest, "rank", &all);
     lr_sqlf(&q, "SELECT %Q FROM (SELECT DISTINCT %Q FROM (%Q) AS \"r\" WHERE \"lrun_rank\" = 1) AS \"d\" GROUP BY %Q "
-                "HAVING count(*) > 1 LIMIT 1", &keys, &columns, &all, &keys);
+                "HAVING count(*) > 1 LIMIT 1", &keys, &values, &all, &keys);
     lr_cursor *k;
     const lr_value *row;
     if (lr_query(run, w, &q, &k, e) != 0) return -1;

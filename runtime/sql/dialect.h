@@ -20,6 +20,7 @@ typedef struct lr_field {
     int declared;      /* the job named its type (map) */
     int local;         /* its type is the warehouse's own */
     int has_default;
+    int loose;         /* "=" takes different values for the same, or there is none: compared as text */
 } lr_field;
 
 typedef struct lr_key {

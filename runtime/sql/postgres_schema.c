@@ -85,6 +85,12 @@ int lr_postgres_resolve(const lr_driver *d, lr_conn *c, lr_arena *a, const char 
     return check_name(out->schema, e) != 0 ? -1 : check_name(out->name, e);
 }
 
+/* Types whose "=" means the same value: boolean, bytea, integers, floats, numeric,
+ * text and its kin, dates and times, uuid, jsonb, addresses, bits. Not interval (a
+ * month is 30 days), citext, json and what has no "=", and types of the user. */
+#define EXACT_TYPES \
+    "'{16,17,18,19,20,21,23,25,26,700,701,1042,1043,1082,1083,1114,1184,1266,1700,2950,3802,650,869,774,829,1560,1562}'::oid[]"
+
 static int read_fields(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_value *oid, lr_relation *out, lr_err *e)
 {
     lr_cursor *k;
@@ -92,7 +98,9 @@ static int read_fields(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_val
     int cap = 0, got;
     if (d->query(c, "SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attgenerated::text, "
                     "a.atthasdef, coalesce((SELECT x.ord FROM pg_catalog.pg_index i, unnest(i.indkey::int2[]) WITH ORDINALITY x(att, ord) "
-                    "WHERE i.indrelid = a.attrelid AND i.indisprimary AND x.att = a.attnum), 0)::int4 "
+                    "WHERE i.indrelid = a.attrelid AND i.indisprimary AND x.att = a.attnum), 0)::int4, "
+                    "a.atttypid <> ALL (" EXACT_TYPES ") OR EXISTS (SELECT 1 FROM pg_catalog.pg_collation l "
+                    "WHERE l.oid = a.attcollation AND NOT l.collisdeterministic) "
                     "FROM pg_catalog.pg_attribute a WHERE a.attrelid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum",
                  oid, 1, &k, e) != 0)
         return -1;
@@ -110,6 +118,7 @@ static int read_fields(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_val
         f->generated = copy(a, &v[3])[0] != 0;
         f->has_default = v[4].i != 0;
         f->primary = (int)v[5].i;
+        f->loose = v[6].i != 0;
     }
     d->finish(k);
     return got < 0 ? -1 : 0;

@@ -133,6 +133,40 @@ for _, name in ipairs { "sqlite->postgresql", "postgresql same database" } do
   end
 end
 
+describe("a difference that = does not see, or that has no =", function()
+  local TYPES = {
+    { "json", [['{"a": 1}']], [['{"a":1}']] }, { "json[]", [[ARRAY['1'::json] ]], [[ARRAY['2'::json] ]] },
+    { "document", [['{"a": 1}']], [['{"a":1}']] }, { "twin", [[ROW(1, '2')]], [[ROW(1, ' 2')]] },
+    { "interval", "'1 mon'", "'30 days'" }, { "citext", "'a'", "'A'" }, { "text COLLATE loose", "'a'", "'A'" }, { "xml", "'<a/>'", "'<a />'" },
+    { "point", "'(1,2)'", "'(1,3)'" }, { "box", "'(3,4),(1,2)'", "'(5,2),(4,0)'" }, { "mood", "'sad'", "'ok'" },
+  }
+  local OWN = [[CREATE EXTENSION citext; CREATE TYPE mood AS ENUM ('sad', 'ok'); CREATE DOMAIN document AS json; CREATE TYPE twin AS (a int, j json);
+    CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false);]]
+  local function columns(f)
+    local out = {}
+    for i, type in ipairs(TYPES) do out[i] = f(i, type) end
+    return table.concat(out, ", ")
+  end
+  local TABLE = "CREATE TABLE %s(id int PRIMARY KEY, at timestamp, " .. columns(function(i, type) return "c" .. i .. " " .. type[1] end) .. ");"
+  local function values(which) return columns(function(_, type) return type[which] end) end
+  for _, way in ipairs(WAYS) do
+    it("is written all the same, once, by " .. way, function()
+      local pair = by_name["postgresql->postgresql"]
+      local w = pair.new { source = OWN .. TABLE:format "s", warehouse = OWN .. TABLE:format "t" }
+      w:job("j", 'job {}\nmerge { extract { from = "s" }, into = "t", key = "id", newest = "at" }')
+      for n = 1, #TYPES do w:source(("INSERT INTO s VALUES (%d, '2026-01-01', %s)"):format(n, values(2))) end
+      w:ok("j.lua", by(way))
+      assert.equal(#TYPES .. " read, " .. #TYPES .. " new, 0 changed", counts(w))
+      for n, type in ipairs(TYPES) do w:source(("UPDATE s SET c%d = %s WHERE id = %d"):format(n, type[3], n)) end
+      w:ok("j.lua", by(way))
+      assert.equal(#TYPES .. " read, 0 new, " .. #TYPES .. " changed", counts(w))
+      assert.same(w:source_rows "SELECT s::text FROM s ORDER BY id", w:rows "SELECT t::text FROM t ORDER BY id")
+      w:ok("j.lua", by(way))
+      assert.equal(#TYPES .. " read, 0 new, 0 changed", counts(w))
+    end)
+  end
+end)
+
 describe("the way of a merge", function()
   local pair = by_name["postgresql->postgresql"]
   it("that is not known is refused by name, with the known ones", function()
