@@ -182,17 +182,19 @@ int lr_postgres_relation(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_t
     out->table.schema = lr_dup(a, t->schema);
     out->table.name = lr_dup(a, t->name);
     const char *sql = t->schema == NULL
-        ? "SELECT c.oid::int8, c.relkind::text, n.nspname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+        ? "SELECT c.oid::int8, c.relkind::text, n.nspname, c.relhassubclass FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
           "WHERE c.relname = $1 AND c.relkind IN ('r','p','v','m','f') AND pg_catalog.pg_table_is_visible(c.oid)"
-        : "SELECT c.oid::int8, c.relkind::text, n.nspname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+        : "SELECT c.oid::int8, c.relkind::text, n.nspname, c.relhassubclass FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
           "WHERE c.relname = $1 AND n.nspname = $2 AND c.relkind IN ('r','p','v','m','f')";
     if (d->query(c, sql, args, t->schema == NULL ? 1 : 2, &k, e) != 0) return -1;
     int got = d->next(k, &v, e);
     lr_value oid = lr_null();
     const char *kind = "";
+    int parent = 0;
     if (got == 1) {
         oid = lr_int(v[0].i);
         kind = copy(a, &v[1]);
+        parent = kind[0] == 'r' && v[3].i != 0;
         out->exists = 1;
         out->is_view = kind[0] == 'v' || kind[0] == 'm';
         out->table.schema = copy(a, &v[2]);
@@ -200,9 +202,13 @@ int lr_postgres_relation(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_t
     d->finish(k);
     if (got <= 0) return got;
     if (read_fields(d, c, a, &oid, out, e) != 0) return -1;
-    if (!all || out->is_view) return 0;
-    if (read_keys(d, c, a, &oid, out, e) != 0) return -1;
     if (kind[0] == 'p' && read_pinned(d, c, a, &oid, out, e) != 0) return -1;
+    /* constraints hold for no row of a foreign table, nor for those of tables
+     * that inherit this one */
+    int unsure = parent || kind[0] == 'f' || out->npinned > 0;
+    for (int i = 0; unsure && i < out->nfields; i++) out->fields[i].not_null = 0;
+    if (!all || out->is_view) return 0;
+    if (!unsure && read_keys(d, c, a, &oid, out, e) != 0) return -1;
     if (d->query(c, "SELECT f.relname FROM pg_catalog.pg_constraint x JOIN pg_catalog.pg_class f ON f.oid = x.conrelid "
                     "WHERE x.contype = 'f' AND x.confrelid = $1::oid AND x.confdeltype IN ('c','n','d') LIMIT 1", &oid, 1, &k, e) != 0)
         return -1;

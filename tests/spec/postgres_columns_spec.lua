@@ -168,6 +168,24 @@ assert(extract { from = "public.s" }:count() == 1)
     end
   end)
 
+  it("may be inherited or foreign: its constraints are not taken for its rows'", function()
+    local w = pair.new { source = [[CREATE TABLE s(id int PRIMARY KEY, v text); CREATE TABLE child() INHERITS (s); INSERT INTO s VALUES (1, 'a');
+      CREATE TABLE real(id int, v text); CREATE EXTENSION postgres_fdw;]] }
+    w:source(("CREATE SERVER here FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '%s', dbname '%s'); " ..
+      "CREATE USER MAPPING FOR CURRENT_USER SERVER here; CREATE FOREIGN TABLE f(id int NOT NULL, v text) SERVER here OPTIONS (table_name 'real');")
+      :format(w.from:url():match "host=([^&]+)", w.from.database))
+    w:job("s", 'job {}\nmerge { extract { from = "s" }, into = "t", key = "id" }')
+    w:job("f", 'job {}\nmerge { extract { from = "f" }, into = "t", key = "id" }')
+    for row, word in pairs { ["(1, 'again')"] = "twice", ["(NULL, 'nobody')"] = "NULL" } do
+      w:source("TRUNCATE child, real; INSERT INTO real VALUES (1, 'a'), " .. row)
+      if word == "twice" then
+        w:source("INSERT INTO child VALUES " .. row)
+        w:refused(1, { "s.lua:2", "id", word }, "s.lua")
+      end
+      w:refused(1, { "f.lua:2", "id", word }, "f.lua")
+    end
+  end)
+
   it("may be a view, a materialized view, a partitioned or a foreign table", function()
     local w = pair.new { source = [[CREATE TABLE base(id int PRIMARY KEY, v text, updated_at timestamp); INSERT INTO base VALUES (1, 'a', '2026-01-01 10:00:00');
       CREATE VIEW v AS SELECT * FROM base; CREATE MATERIALIZED VIEW m AS SELECT * FROM base;
