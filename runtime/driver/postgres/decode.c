@@ -39,12 +39,23 @@ static int64_t read64(const char *p)
     return (int64_t)be64toh(x);
 }
 
+/* The digits of a group of four; where it is the first, without zeros. */
+static size_t put_group(char *out, int value, int first)
+{
+    size_t n = 0;
+    if (!first || value >= 1000) out[n++] = (char)('0' + value / 1000 % 10);
+    if (!first || value >= 100) out[n++] = (char)('0' + value / 100 % 10);
+    if (!first || value >= 10) out[n++] = (char)('0' + value / 10 % 10);
+    out[n++] = (char)('0' + value % 10);
+    return n;
+}
+
 /* Groups of four digits, the weight of the first, sign, and digits shown. */
 static int read_numeric(const char *p, size_t n, lr_buf *b)
 {
     if (n < 8) return -1;
     int groups = read16(p), weight = read16(p + 2), sign = read16(p + 4) & 0xFFFF, scale = read16(p + 6) & 0x3FFF;
-    char text[8];
+    char text[4];
     if (groups < 0 || (size_t)groups * 2 + 8 != n) return -1;
     if (sign != 0 && sign != 0x4000) {
         lr_buf_puts(b, sign == 0xC000 ? "NaN" : sign == 0xD000 ? "Infinity" : "-Infinity");
@@ -52,13 +63,10 @@ static int read_numeric(const char *p, size_t n, lr_buf *b)
     }
     if (sign == 0x4000) lr_buf_putc(b, '-');
     if (weight < 0) lr_buf_putc(b, '0');
-    for (int g = 0; g <= weight; g++) {
-        snprintf(text, sizeof text, g == 0 ? "%d" : "%04d", g < groups ? read16(p + 8 + 2 * g) : 0);
-        lr_buf_puts(b, text);
-    }
+    for (int g = 0; g <= weight; g++) lr_buf_add(b, text, put_group(text, g < groups ? read16(p + 8 + 2 * g) : 0, g == 0));
     if (scale > 0) lr_buf_putc(b, '.');
     for (int shown = 0, g = weight + 1; shown < scale; g++) {
-        snprintf(text, sizeof text, "%04d", g >= 0 && g < groups ? read16(p + 8 + 2 * g) : 0);
+        put_group(text, g >= 0 && g < groups ? read16(p + 8 + 2 * g) : 0, 0);
         for (int i = 0; i < 4 && shown < scale; i++, shown++) lr_buf_putc(b, text[i]);
     }
     return 0;

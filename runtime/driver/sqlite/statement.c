@@ -222,6 +222,8 @@ struct lr_sink {
     int64_t rows;
     char **names, **decls;
     char *affinities; /* first letters */
+    char (*texts)[40]; /* a time's text for each column, until the row is in */
+    int64_t *days;     /* the day whose text it is, where it is a date */
 };
 
 int lr_sqlite_sink(lr_conn *c, const char *table, const lr_column *columns, int n, int streams, lr_sink **out, lr_err *e)
@@ -246,10 +248,13 @@ int lr_sqlite_sink(lr_conn *c, const char *table, const lr_column *columns, int 
     s->names = lr_malloc((size_t)(n + 1) * sizeof *s->names);
     s->decls = lr_malloc((size_t)(n + 1) * sizeof *s->decls);
     s->affinities = lr_malloc((size_t)n + 1);
+    s->texts = lr_malloc((size_t)(n + 1) * sizeof *s->texts);
+    s->days = lr_malloc((size_t)(n + 1) * sizeof *s->days);
     for (int i = 0; i < n; i++) {
         s->names[i] = lr_strdup(columns[i].name);
         s->decls[i] = lr_strdup(columns[i].decl != NULL ? columns[i].decl : "");
         s->affinities[i] = lr_sqlite_affinity(s->decls[i])[0];
+        s->days[i] = INT64_MIN;
     }
     s->rows = 0;
     *out = s;
@@ -277,15 +282,64 @@ static int refuse(const lr_sink *s, const lr_value *row, int i, lr_err *e)
     return lr_hint(e, "give the target's column a type that keeps it, such as TEXT, or leave the row out with where");
 }
 
+/* The number that a numeric column makes of a decimal of up to 15 digits, whose
+ * double is the nearest to it and reads back as it. 0 where it is no such one. */
+static int short_number(const lr_value *v, lr_value *out)
+{
+    static const double tens[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    const char *p = v->s.p, *end = p + v->s.n;
+    int negative = p < end && *p == '-';
+    int64_t n = 0;
+    p += negative;
+    if (end - p < 1 || end - p > 16 || (p[0] == '0' && end - p > 1 && p[1] != '.')) return 0;
+    const char *point = NULL, *first = p;
+    for (; p < end; p++) {
+        if (*p == '.' && point == NULL && p > first && p + 1 < end) point = p;
+        else if (*p < '0' || *p > '9') return 0;
+        else n = n * 10 + (*p - '0');
+    }
+    if (end - first - (point != NULL) > 15 || (negative && n == 0)) return 0;
+    if (negative) n = -n;
+    double d = (double)n / tens[point != NULL ? end - point - 1 : 0];
+    int64_t whole = (int64_t)d;
+    *out = (double)whole == d ? lr_int(whole) : lr_real(d);
+    return 1;
+}
+
+/* Times are written once, beside the row, and not copied again. */
+static int bind_time(lr_sink *s, int at, const lr_value *v)
+{
+    char *text = s->texts[at];
+    size_t n;
+    if (v->type == LR_DATE) {
+        if (s->days[at] != v->i) lr_format_date(lr_zone_utc(), v->i * LR_US_PER_DAY, text);
+        s->days[at] = v->i;
+        n = strlen(text);
+    } else {
+        s->days[at] = INT64_MIN;
+        n = strlen(lr_format_instant(lr_zone_utc(), v->i, text));
+        if (v->type == LR_TIMESTAMPTZ) {
+            memcpy(text + n, "+00", 4);
+            n += 3;
+        }
+    }
+    return sqlite3_bind_text64(s->stmt, at + 1, text, n, SQLITE_STATIC, SQLITE_UTF8);
+}
+
 int lr_sqlite_put(lr_sink *s, const lr_value *row, lr_err *e)
 {
     for (int i = 0; i < s->n; i++) {
         const lr_value *v = &row[i];
-        int rc;
+        lr_value number;
+        int rc, is_text = v->type == LR_TEXT || v->type == LR_DECIMAL;
+        if (is_text && s->affinities[i] != 'T' && s->affinities[i] != 'B' && short_number(v, &number)) {
+            v = &number;
+            is_text = 0;
+        }
         if ((v->type == LR_REAL && !isfinite(v->r)) || !lr_sqlite_keeps(v, s->affinities[i])) return refuse(s, row, i, e);
         /* The row lives until the step below, so no copy is needed. */
-        if (v->type == LR_TEXT || v->type == LR_DECIMAL)
-            rc = sqlite3_bind_text64(s->stmt, i + 1, v->s.p, v->s.n, SQLITE_STATIC, SQLITE_UTF8);
+        if (is_text) rc = sqlite3_bind_text64(s->stmt, i + 1, v->s.p, v->s.n, SQLITE_STATIC, SQLITE_UTF8);
+        else if (v->type == LR_DATE || v->type == LR_TIMESTAMP || v->type == LR_TIMESTAMPTZ) rc = bind_time(s, i, v);
         else
             rc = bind_one(s->stmt, i + 1, v);
         if (rc != SQLITE_OK) return lr_sqlite_error(s->conn, rc, s->sql, e);
@@ -315,6 +369,8 @@ void lr_sqlite_abort(lr_sink *s)
     }
     free(s->decls);
     free(s->affinities);
+    free(s->texts);
+    free(s->days);
     free(s->names);
     free(s->sql);
     free(s);
