@@ -138,6 +138,10 @@ typedef struct lr_driver {
      * (a cursor and a sink are used then), -1 an error. */
     int (*pipe)(lr_conn *from, const char *sql, lr_conn *into, const char *table, const lr_column *columns, int n,
                 int64_t *rows, lr_err *e);
+
+    /* May be NULL. As sink, but each row is bound to the n placeholders of a
+     * statement that writes one row. end reports how many were put. */
+    int (*sink_by)(lr_conn *c, const char *sql, const lr_column *columns, int n, lr_sink **out, lr_err *e);
 } lr_driver;
 
 /* A shared object exports this. */

@@ -101,6 +101,29 @@ static int keep_newest(lr_run *run, lr_target *t, const char *newest, lr_err *e)
     return 0;
 }
 
+/* Rows that need no look before they are written go into the target one by one
+ * as they are read; staged first, they would be written twice. */
+static int may_pour(lr_run *run, const lr_target *t, const lr_merge *m)
+{
+    const lr_place *w = run->session->warehouse;
+    int able = m->newest == NULL && m->stamp == NULL && w->dialect->merges_by_row && lr_keys_proven(t, m->unique);
+    if (!able || w->driver->count(w->conn, t->rel.table.name, NULL, NULL) == 0) return able;
+    w->driver->count(w->conn, NULL, NULL, NULL);
+    return 0;
+}
+
+static int pour(lr_run *run, const lr_target *t, lr_merge *m, lr_counts *c, lr_err *e)
+{
+    const lr_place *w = run->session->warehouse;
+    lr_step_sql steps[LR_MERGE_STEPS];
+    const char *why = NULL;
+    m->by_row = 1;
+    w->dialect->merge(&run->arena, m, 0, steps, &why);
+    int failed = lr_target_pour(run, t, lr_sql_text(&steps[0].sql, w->dialect), &c->read, e);
+    w->driver->count(w->conn, NULL, &c->inserted, &c->updated);
+    return failed;
+}
+
 static int write_by_key(lr_run *run, const lr_primitive *p, const lr_args *args, const char *newest, lr_result *out, lr_err *e)
 {
     const lr_dialect *d = run->session->warehouse->dialect;
@@ -113,15 +136,18 @@ static int write_by_key(lr_run *run, const lr_primitive *p, const lr_args *args,
     newest = lr_dup(&run->arena, newest);
     if (newest != NULL && lr_rowset_field(run, (lr_rowset *)args->first.p, newest, e) < 0) return -1;
     if (run->mode == LR_MODE_RECONCILE) return lr_target_noted(run, p, args, key, nkey, NULL, out, e);
-    if (lr_target_open(run, p, args, key, nkey, NULL, 0, &t, e) != 0) return -1;
+    if (lr_target_open(run, p, args, key, nkey, NULL, newest == NULL && d->merges_by_row, &t, e) != 0) return -1;
     const lr_key *unique = lr_unique_key(d, &t.rel, key, nkey);
+    lr_merge m = {.target = &t.rel, .rows = &t.rows, .columns = t.columns, .n = t.n, .key = key, .nkey = nkey,
+                  .unique = unique, .newest = newest, .zone = run->job->zone, .stamp = t.stamp,
+                  .stamp_value = t.stamp_value, .insert_only = p == &lr_primitive_insert_new};
+    if (t.direct && may_pour(run, &t, &m))
+        return pour(run, &t, &m, &c, e) != 0 ? -1 : lr_target_done(run, &t, &c, NULL, NULL, out, e);
+    if (t.direct && lr_target_rows(run, &t, e) != 0) return -1;
     if (lr_check_keys(run, &t, unique, newest == NULL, e) != 0) return -1;
     int plan = run->mode == LR_MODE_PLAN;
     if (!plan && lr_count_rows(run, &t.rows, &c.read, e) != 0) return -1;
     if (newest != NULL && !(plan && t.source->kind == LR_ROWS_MAP) && keep_newest(run, &t, newest, e) != 0) return -1;
-    lr_merge m = {.target = &t.rel, .rows = &t.rows, .columns = t.columns, .n = t.n, .key = key, .nkey = nkey,
-                  .unique = unique, .newest = newest, .zone = run->job->zone, .stamp = t.stamp,
-                  .stamp_value = t.stamp_value, .insert_only = p == &lr_primitive_insert_new};
     if (lr_merge_rows(run, &t, &m, &c, e) != 0) {
         /* another run put the same key in: this one starts over and sees it */
         if (d->row_locks && strcmp(e->sqlstate, "23505") == 0) e->retry = 1;

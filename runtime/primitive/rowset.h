@@ -100,8 +100,8 @@ lr_rowset *lr_rowset_extract(lr_rowset *rs);
 int lr_rowset_direct(const lr_run *run, const lr_rowset *rs);
 
 /* Read the rows into a table (quoted): at[i] is the field of its column i, or -1
- * for the constant. */
-int lr_rowset_pour(lr_run *run, lr_rowset *rs, const char *table, const lr_column *columns, const int *at, int n,
+ * for the constant. by: a statement for each row, or NULL. */
+int lr_rowset_pour(lr_run *run, lr_rowset *rs, const char *table, const char *by, const lr_column *columns, const int *at, int n,
                    const lr_value *constant, int64_t *rows, lr_err *e);
 
 /* A free name for a table that only this run sees, temporary or not as

@@ -201,7 +201,7 @@ static void in_order(const lr_rowset *rs, const lr_sql *rows, const lr_column *c
     lr_sqlf(q, " FROM (%Q) AS \"rows\"", rows);
 }
 
-int lr_rowset_pour(lr_run *run, lr_rowset *rs, const char *table, const lr_column *columns, const int *at, int n,
+int lr_rowset_pour(lr_run *run, lr_rowset *rs, const char *table, const char *by, const lr_column *columns, const int *at, int n,
                    const lr_value *constant, int64_t *rows, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
@@ -214,9 +214,10 @@ int lr_rowset_pour(lr_run *run, lr_rowset *rs, const char *table, const lr_colum
     if (lr_run_open(run, e) != 0 || lr_extract_sql(run, rs, &q, e) != 0) return -1;
     lr_sql ordered = lr_sql_new(&run->arena);
     in_order(rs, &q, columns, at, n, constant, &ordered);
-    int piped = lr_pipe(run, rs->place, &ordered, w, table, columns, n, rows, e);
+    int piped = by == NULL ? lr_pipe(run, rs->place, &ordered, w, table, columns, n, rows, e) : 0;
     int failed = piped == 0 ? lr_scan(run, rs->place, &q, 1, &k, e) : piped < 0 ? -1 : 0;
-    if (failed == 0 && piped == 0) failed = w->driver->sink(w->conn, table, columns, n, 1, &sink, e);
+    if (failed == 0 && by != NULL) failed = w->driver->sink_by(w->conn, by, columns, n, &sink, e);
+    else if (failed == 0 && piped == 0) failed = w->driver->sink(w->conn, table, columns, n, 1, &sink, e);
     while (failed == 0 && piped == 0 && (got = rs->place->driver->next(k, &row, e)) == 1) {
         for (int i = 0; i < n; i++) out[i] = at[i] >= 0 ? row[at[i]] : *constant;
         failed = w->driver->put(sink, out, e);

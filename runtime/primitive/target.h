@@ -38,6 +38,13 @@ int lr_target_open(lr_run *run, const lr_primitive *p, const lr_args *args, cons
 /* No NULL in the key, and no key twice; unique is the target's constraint. */
 int lr_check_keys(lr_run *run, const lr_target *t, const lr_key *unique, int check_twice, lr_err *e);
 
+/* The source's own constraints say so of its rows: nobody need look. */
+int lr_keys_proven(const lr_target *t, const lr_key *unique);
+
+/* From their connection by the sink, column by column of the target. by: a
+ * statement that writes a row of them, or NULL. rows: how many were read. */
+int lr_target_pour(lr_run *run, const lr_target *t, const char *by, int64_t *rows, lr_err *e);
+
 /* Insert the rows: straight from their connection where they can be, else by
  * "INSERT INTO target (columns) SELECT columns FROM (rows)". */
 int lr_target_fill(lr_run *run, const lr_target *t, int64_t *inserted, lr_err *e);

@@ -26,6 +26,14 @@ static int proven_unique(const lr_target *t, const lr_key *unique)
     return 0;
 }
 
+int lr_keys_proven(const lr_target *t, const lr_key *unique)
+{
+    for (int i = 0; i < t->nkey; i++)
+        for (int f = 0; f < t->source->n; f++)
+            if (strcmp(t->source->fields[f].name, t->key[i]) == 0 && !t->source->fields[f].not_null) return 0;
+    return unique != NULL && proven_unique(t, unique);
+}
+
 static int check_key_nulls(lr_run *run, const lr_target *t, lr_err *e)
 {
     for (int i = 0; i < t->nkey; i++) {
@@ -114,8 +122,7 @@ static void insert_select(lr_run *run, const lr_target *t, lr_sql *q)
     lr_sqlf(q, " FROM (%Q) AS \"rows\"", &t->rows);
 }
 
-/* By the sink, column by column of the target. */
-static int pour(lr_run *run, const lr_target *t, int64_t *inserted, lr_err *e)
+int lr_target_pour(lr_run *run, const lr_target *t, const char *by, int64_t *rows, lr_err *e)
 {
     const lr_dialect *d = run->session->warehouse->dialect;
     int n = t->n + (t->stamp != NULL);
@@ -133,12 +140,12 @@ static int pour(lr_run *run, const lr_target *t, int64_t *inserted, lr_err *e)
         lr_sqlf(&into, i == 0 ? "%I" : ", %I", name);
     }
     lr_sqlf(&into, ")");
-    return lr_rowset_pour(run, t->source, into.text, columns, at, n, &t->stamp_value, inserted, e);
+    return lr_rowset_pour(run, t->source, into.text, by, columns, at, n, &t->stamp_value, rows, e);
 }
 
 int lr_target_fill(lr_run *run, const lr_target *t, int64_t *inserted, lr_err *e)
 {
-    if (t->direct) return pour(run, t, inserted, e);
+    if (t->direct) return lr_target_pour(run, t, NULL, inserted, e);
     lr_sql q = lr_sql_new(&run->arena);
     insert_select(run, t, &q);
     return lr_write(run, &q, inserted, e);

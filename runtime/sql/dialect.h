@@ -83,6 +83,7 @@ typedef struct lr_merge {
     const lr_zone *zone;
     const char *stamp;     /* column set where a row is inserted or changed, or NULL */
     lr_value stamp_value;
+    int by_row;            /* VALUES of placeholders in place of rows; without newest and stamp */
     int insert_only;       /* leave rows that are there alone */
     lr_table scratch;      /* a table's name that is free, to set rows aside in */
     int stages;            /* 2: it is no temporary one */
@@ -108,6 +109,7 @@ struct lr_dialect {
     const char *name;
     int fold_case;   /* names compare without case */
     int has_schemas; /* tables live in schemas */
+    int merges_by_row; /* a statement by key for each row is as fast as one for all */
     int checks_rows; /* its sink refuses what a column would bend, so rows may go straight in */
     size_t longest_name; /* bytes; 0: no limit. Longer ones are refused, not cut */
     int keeps_stages; /* temporary tables outlive their transaction */

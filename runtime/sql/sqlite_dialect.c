@@ -314,6 +314,7 @@ const lr_dialect lr_sqlite_dialect = {
     .name = "sqlite",
     .fold_case = 1,
     .checks_rows = 1,
+    .merges_by_row = 1,
     .keeps_stages = 1,
     .placeholder = placeholder,
     .relation = lr_sqlite_relation,

@@ -24,6 +24,12 @@ static void insert_head(lr_sql *q, const lr_merge *m)
 {
     lr_sqlf(q, "INSERT INTO %T AS \"target\" (", &m->target->table);
     column_list(q, m, NULL);
+    if (m->by_row) {
+        lr_sqlf(q, ") VALUES (");
+        for (int i = 0; i < m->n; i++) lr_sqlf(q, i == 0 ? "?" : ", ?");
+        lr_sqlf(q, ")");
+        return;
+    }
     if (m->stamp != NULL) lr_sqlf(q, ", %I", m->stamp);
     lr_sqlf(q, ") SELECT ");
     column_list(q, m, "rows");
@@ -94,7 +100,7 @@ static void same_key(lr_sql *q, const lr_merge *m)
 
 static void conflict(lr_sql *q, const lr_merge *m)
 {
-    lr_sqlf(q, "true ON CONFLICT (");
+    lr_sqlf(q, m->by_row ? " ON CONFLICT (" : "true ON CONFLICT (");
     for (int i = 0; i < m->unique->n; i++) {
         lr_sqlf(q, i == 0 ? "%I" : ", %I", m->unique->columns[i]);
         if (m->unique->collations[i] != NULL) lr_sqlf(q, " COLLATE %I", m->unique->collations[i]);

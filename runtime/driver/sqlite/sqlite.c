@@ -451,4 +451,5 @@ const lr_driver lr_sqlite_driver = {
     .blocks = sqlite_blocks,
     .clock = lr_sqlite_clock,
     .progress = sqlite_progress,
+    .sink_by = lr_sqlite_sink_by,
 };

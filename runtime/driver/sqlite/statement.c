@@ -226,24 +226,15 @@ struct lr_sink {
     int64_t *days;     /* the day whose text it is, where it is a date */
 };
 
-int lr_sqlite_sink(lr_conn *c, const char *table, const lr_column *columns, int n, int streams, lr_sink **out, lr_err *e)
+int lr_sqlite_sink_by(lr_conn *c, const char *sql, const lr_column *columns, int n, lr_sink **out, lr_err *e)
 {
-    *out = NULL;
-    (void)streams;
-    if (lr_sqlite_still_open(c, e) != 0) return -1;
-    lr_buf insert = {0};
     sqlite3_stmt *stmt;
-    lr_buf_printf(&insert, "INSERT INTO %s VALUES (", table);
-    for (int i = 0; i < n; i++) lr_buf_puts(&insert, i == 0 ? "?" : ", ?");
-    lr_buf_putc(&insert, ')');
-    if (lr_sqlite_take(c, insert.data, &stmt, e) != 0) {
-        lr_buf_free(&insert);
-        return -1;
-    }
+    *out = NULL;
+    if (lr_sqlite_still_open(c, e) != 0 || lr_sqlite_take(c, sql, &stmt, e) != 0) return -1;
     lr_sink *s = lr_malloc(sizeof *s);
     s->conn = c;
     s->stmt = stmt;
-    s->sql = insert.data;
+    s->sql = lr_strdup(sql);
     s->n = n;
     s->names = lr_malloc((size_t)(n + 1) * sizeof *s->names);
     s->decls = lr_malloc((size_t)(n + 1) * sizeof *s->decls);
@@ -259,6 +250,18 @@ int lr_sqlite_sink(lr_conn *c, const char *table, const lr_column *columns, int 
     s->rows = 0;
     *out = s;
     return 0;
+}
+
+int lr_sqlite_sink(lr_conn *c, const char *table, const lr_column *columns, int n, int streams, lr_sink **out, lr_err *e)
+{
+    lr_buf insert = {0};
+    (void)streams;
+    lr_buf_printf(&insert, "INSERT INTO %s VALUES (", table);
+    for (int i = 0; i < n; i++) lr_buf_puts(&insert, i == 0 ? "?" : ", ?");
+    lr_buf_putc(&insert, ')');
+    int failed = lr_sqlite_sink_by(c, insert.data, columns, n, out, e);
+    lr_buf_free(&insert);
+    return failed;
 }
 
 static void value_text(const lr_value *v, char *out, size_t size)
