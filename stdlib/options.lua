@@ -38,6 +38,7 @@ local function pairs_of(list, name)
       -- not shown: it may be a URL with its password
       return usage("--connection has no name", "write --connection NAME=URL")
     end
+    if not key and text:find "://" then return usage(("--%s has no name"):format(name), ("write --%s NAME=VALUE"):format(name)) end
     if not key then
       return usage(("--%s '%s' has no name"):format(name, text), ("write --%s NAME=VALUE"):format(name))
     end

@@ -23,9 +23,11 @@ typedef enum lr_status {
     LR_SIGTERM = 143
 } lr_status;
 
+#define LR_RETRY_FREE 2
+
 typedef struct lr_err {
     lr_status status;     /* LR_OK: no error */
-    int retry;            /* nothing was kept and running again may succeed */
+    int retry;            /* nothing was kept and running again may succeed; LR_RETRY_FREE: as often as it takes */
     char sqlstate[8];     /* SQLSTATE, or "" */
     int code;             /* the engine's own extended code, or 0 */
     char where[256];      /* job file and line, "jobs/orders.lua:7" */

@@ -228,9 +228,11 @@ static int fresh_state(lr_execution *x, lr_err *e)
 
 static int attempts(lr_execution *x, lr_err *e)
 {
+    int counted = 0;
     for (x->attempts = 1;; x->attempts++) {
         int failed = attempt(x, e);
-        if (failed == 0 || !e->retry || x->attempts == 3) return failed;
+        counted += e->retry != LR_RETRY_FREE;
+        if (failed == 0 || !e->retry || counted == 3 || x->attempts == 100) return failed;
         /* nothing was kept: once more, with a state and a run of its own */
         lr_err_clear(e);
         if (fresh_state(x, e) != 0) return -1;

@@ -214,6 +214,20 @@ int lr_ledger_lock_job(lr_run *run, lr_err *e)
     return run_sql(run, &q, e);
 }
 
+/* Another run wrote the target while this one waited, so its snapshot is too
+ * old. The next attempt waits before it takes one. */
+static int too_late(lr_run *run, const char *target, lr_err *e)
+{
+    lr_session *s = run->session;
+    if (strcmp(e->sqlstate, "40001") != 0 && strcmp(e->sqlstate, "23505") != 0) return lr_ledger_busy(run, target, e);
+    e->retry = LR_RETRY_FREE;
+    for (int i = 0; i < s->nwaited; i++)
+        if (strcmp(s->waited[i], target) == 0) return -1;
+    if (s->nwaited == LR_MAX_WAITED) return -1;
+    s->waited[s->nwaited++] = lr_dup(&s->arena, target);
+    return -1;
+}
+
 int lr_ledger_lock_target(lr_run *run, const char *target, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
@@ -223,37 +237,11 @@ int lr_ledger_lock_target(lr_run *run, const char *target, lr_err *e)
     lr_sql q = lr_sql_new(&run->arena);
     int64_t changed = 0;
     lr_sqlf(&q, "UPDATE %T SET run_id = %V WHERE target = %V", &t, &id, &name);
-    if (lr_exec(run, w, &q, &changed, e) != 0) return -1;
+    if (lr_exec(run, w, &q, &changed, e) != 0) return too_late(run, target, e);
     if (changed > 0) return 0;
     q = lr_sql_new(&run->arena);
     lr_sqlf(&q, "INSERT INTO %T (target, run_id) VALUES (%V, %V)", &t, &name, &id);
-    if (run_sql(run, &q, e) == 0) return 0;
-    if (strcmp(e->sqlstate, "23505") == 0) e->retry = 1;
-    return -1;
-}
-
-void lr_ledger_holder(lr_run *run, char *out, size_t size)
-{
-    const lr_place *w = run->session->warehouse;
-    lr_table t = lr_ledger_table(run->session, "lrun_runs");
-    lr_sql q = lr_sql_new(&run->arena);
-    lr_err e = {0};
-    lr_cursor *k = NULL;
-    const lr_value *row;
-    lr_value own = lr_int(run->run_id);
-    out[0] = 0;
-    lr_sqlf(&q, "SELECT run_id, job, started_at, host, pid FROM %T WHERE status = 'running' AND run_id <> %V "
-                "ORDER BY run_id DESC", &t, &own);
-    if (lr_query(run, w, &q, &k, &e) == 0) {
-        while (w->driver->next(k, &row, &e) == 1) {
-            const char *text[5];
-            for (int i = 0; i < 5; i++) text[i] = lr_value_text(&run->arena, &row[i]);
-            if (!lr_process_lives(text[3], row[4].i, text[2])) continue;
-            snprintf(out, size, "run %s of %s holds it since %s (pid %s on %s)", text[0], text[1], text[2], text[4], text[3]);
-            break;
-        }
-    }
-    w->driver->finish(k);
+    return run_sql(run, &q, e) == 0 ? 0 : too_late(run, target, e);
 }
 
 int lr_ledger_add_write(lr_run *run, const char *target, const char *primitive, const lr_counts *c, lr_err *e)

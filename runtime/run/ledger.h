@@ -32,8 +32,9 @@ int lr_ledger_delete(lr_run *run, lr_err *e);
 int lr_ledger_lock_job(lr_run *run, lr_err *e);
 int lr_ledger_lock_target(lr_run *run, const char *target, lr_err *e);
 
-/* The run that holds the lock now, as a sentence; "" where nobody is known. */
-void lr_ledger_holder(lr_run *run, char *out, size_t size);
+/* Where e says that a lock was waited for in vain, let it say who holds it: the
+ * lock on the run's job, or on a target. Always -1. */
+int lr_ledger_busy(lr_run *run, const char *target, lr_err *e);
 
 int lr_ledger_add_write(lr_run *run, const char *target, const char *primitive, const lr_counts *c, lr_err *e);
 typedef struct lr_read {

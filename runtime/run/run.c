@@ -17,15 +17,13 @@ static int busy(lr_run *run, lr_err *e)
 {
     if (e->status != LR_BUSY) return -1;
     run->session->warehouse->driver->rollback(run->session->warehouse->conn);
-    char who[512];
-    lr_ledger_holder(run, who, sizeof who);
-    if (who[0] != 0) snprintf(e->message, sizeof e->message, "the warehouse is locked: %s", who);
+    lr_ledger_busy(run, NULL, e);
     return lr_step(e, "job %s", run->job->name);
 }
 
 /* Begin, with the job's lock. A lock that had to be waited for leaves a
  * snapshot from before the other's commit: begin again with a fresh one. */
-static int begin_locked(lr_run *run, lr_err *e)
+static int begin_locked(lr_run *run, int targets, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
     for (int tries = 0;; tries++) {
@@ -33,6 +31,8 @@ static int begin_locked(lr_run *run, lr_err *e)
         if (!w->dialect->row_locks) return 0;
         int exists, failed = lr_ledger_check(run->session, &exists, e);
         if (failed == 0 && exists) failed = lr_ledger_lock_job(run, e);
+        for (int i = 0; failed == 0 && exists && targets && i < run->session->nwaited; i++)
+            failed = lr_ledger_lock_target(run, run->session->waited[i], e);
         if (failed == 0) return 0;
         w->driver->rollback(w->conn);
         int again = strcmp(e->sqlstate, "40001") == 0 || strcmp(e->sqlstate, "23505") == 0;
@@ -60,7 +60,7 @@ static int small_once(lr_run *run, lr_small work, void *arg, lr_err *e)
     const lr_place *w = run->session->warehouse;
     int exists;
     if (lr_ledger_check(run->session, &exists, e) != 0) return -1;
-    if (begin_locked(run, e) != 0) return busy(run, e);
+    if (begin_locked(run, 0, e) != 0) return busy(run, e);
     int failed = exists ? 0 : lr_ledger_create(run, e);
     if (failed != 0) lr_step(e, "making the ledger (tables lrun_*)");
     if (failed == 0 && !exists) failed = lr_ledger_lock_job(run, e);
@@ -118,7 +118,7 @@ int lr_run_open(lr_run *run, lr_err *e)
 {
     if (run->open) return 0;
     const lr_place *w = run->session->warehouse;
-    int failed = run->mode == LR_MODE_RUN ? begin_locked(run, e) : w->driver->begin(w->conn, writes(run), e);
+    int failed = run->mode == LR_MODE_RUN ? begin_locked(run, 1, e) : w->driver->begin(w->conn, writes(run), e);
     if (failed != 0) return busy(run, e);
     run->open = 1;
     if (w->driver->clock != NULL) w->driver->clock(w->conn, run->job->run_start);
@@ -172,7 +172,7 @@ static int settle(lr_run *run, lr_err *e)
     lr_sql q = lr_sql_new(&run->arena);
     lr_sqlf(&q, "SELECT status FROM %T WHERE run_id = %V", &t, &id);
     int failed = reconnect(run, &again);
-    if (failed == 0) failed = begin_locked(run, &again);
+    if (failed == 0) failed = begin_locked(run, 0, &again);
     if (failed == 0) failed = lr_query_value(run, w, &q, &run->arena, &status, NULL, &again);
     if (failed != 0) {
         *e = first;

@@ -159,6 +159,14 @@ int lr_session_open(lr_session *s, const lr_session_config *cfg, lr_err *e)
     return 0;
 }
 
+int lr_session_second(lr_session *s, const lr_place *p, lr_conn **out, lr_err *e)
+{
+    lr_session_config cfg = {.lock_timeout_ms = s->lock_timeout_ms};
+    lr_open how = how_to_open(p->url, &cfg);
+    how.readonly = 1;
+    return p->driver->open(&how, out, e);
+}
+
 int lr_session_reopen(lr_session *s, lr_place *p, lr_err *e)
 {
     lr_session_config cfg = {.lock_timeout_ms = s->lock_timeout_ms};

@@ -10,6 +10,7 @@
 #include "sql/dialect.h"
 
 #define LR_MAX_CONNECTIONS 9
+#define LR_MAX_WAITED 32
 
 typedef struct lr_named {
     const char *name;
@@ -41,6 +42,8 @@ typedef struct lr_session {
     int readonly; /* nothing may be written: plan, reconcile of a range */
     int lock_timeout_ms;
     int stages;   /* rows are staged: 0 not asked yet, 1 in temporary tables, 2 in the ledger's schema */
+    const char *waited[LR_MAX_WAITED]; /* targets that had to be waited for: locked before the snapshot */
+    int nwaited;
     int blocks_source; /* reading the source blocks its writers while we read */
 } lr_session;
 
@@ -59,6 +62,10 @@ void lr_session_close(lr_session *s); /* zeroed or opened */
 /* The place of a connection's name; an unknown name or one that could not be
  * opened is an error that says so. */
 int lr_session_place(lr_session *s, const char *name, lr_place **out, lr_err *e);
+
+/* One more connection to a place that is open, for a question that the first
+ * cannot take. The caller closes it. */
+int lr_session_second(lr_session *s, const lr_place *p, lr_conn **out, lr_err *e);
 
 /* Connect anew where a connection broke. */
 int lr_session_reopen(lr_session *s, lr_place *p, lr_err *e);

@@ -93,7 +93,10 @@ const char *lr_url_shown(lr_arena *a, const char *text)
 {
     lr_buf b = {0};
     if (strncmp(text, "sqlite:", 7) == 0) return lr_dup(a, text);
+    const char *colon = strchr(text, ':'), *at = strrchr(text, '@');
     if (strstr(text, "://") != NULL) mask_url(text, &b);
+    else if (!lr_url_is_words(text) && colon != NULL && at > colon && strstr(text, "password") == NULL)
+        lr_buf_printf(&b, "%.*s:***%s", (int)(colon - text), text, at); /* a URL with a slip in its head */
     else mask_words(text, &b);
     const char *out = lr_dup(a, b.data != NULL ? b.data : "");
     lr_buf_free(&b);

@@ -115,6 +115,10 @@ struct lr_dialect {
     int keeps_stages; /* temporary tables outlive their transaction */
     int row_locks;   /* a run locks its job's row; else beginning to write locks all */
 
+    /* A SELECT of (process, seconds in its transaction, program) of whoever
+     * changes the row in a transaction that is still open. May be NULL. */
+    void (*row_holder)(lr_sql *q, const lr_table *t, const char *key, const lr_value *v);
+
     void (*placeholder)(int i, char out[16]);
 
     /* Read a table; exists is 0 where there is none (no error). schema NULL is

@@ -25,6 +25,14 @@ static int is_naive(const char *decl)
     return is(decl, "date") || (is(decl, "timestamp") && !is_instant(decl));
 }
 
+/* A row's xmax is the transaction that changes it. Engines that have no such
+ * thing answer with an error, and the question is left. */
+static void row_holder(lr_sql *q, const lr_table *t, const char *key, const lr_value *v)
+{
+    lr_sqlf(q, "SELECT a.pid, extract(epoch FROM clock_timestamp() - a.xact_start)::int8, a.application_name FROM %T AS r "
+               "JOIN pg_catalog.pg_stat_activity AS a ON a.backend_xid = r.xmax WHERE r.%I = %V", t, key, v);
+}
+
 static void create_table(lr_sql *q, const lr_table *t, const lr_field *fields, int n, const char **key, int nkey, int temporary)
 {
     if (temporary == 1) lr_sqlf(q, "CREATE TEMP TABLE %I (", t->name);
@@ -174,6 +182,7 @@ const lr_dialect lr_postgres_dialect = {
     .has_schemas = 1,
     .longest_name = 63,
     .row_locks = 1,
+    .row_holder = row_holder,
     .checks_rows = 1,
     .placeholder = placeholder,
     .relation = lr_postgres_relation,

@@ -31,7 +31,8 @@ function Server:stop() cluster("stop", self.dir) end
 function Server:halt() cluster("halt", self.dir) end
 function Server:boot() cluster("boot", self.dir) end
 function Server:url(database, user, options)
-  return ("postgresql://%s@/%s?host=%s%s"):format(user or "postgres", database or "postgres", self.dir, options or "")
+  return ("postgresql://%s@/%s?host=%s%s%s"):format(user or "postgres", database or "postgres", self.dir,
+    self.port and "&port=" .. self.port or "", options or "")
 end
 function Server:exec(sql, database)
   local r = process.run({ "psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-f", "-", self:url(database) },
@@ -71,5 +72,39 @@ function Proxy:close()
   self.process:signal "TERM"
   self.process:wait()
 end
+
+-- ---- a pooler ----
+
+local Pooler = {}
+Pooler.__index = Pooler
+
+-- pgbouncer in transaction mode before the suite's server, with few server
+-- processes, so that a client meets another one often.
+function M.pooler(size)
+  local dir = M.suite() .. "/pooler"
+  local as_root = process.run({ "id", "-u" }, { tool = true }).out == "0\n"
+  assert(os.execute(("mkdir -p %s"):format(process.quote(dir))))
+  files.write(dir .. "/users", '"postgres" ""\n')
+  files.write(dir .. "/ini", ([[
+[databases]
+* = host=%s
+[pgbouncer]
+listen_addr =
+listen_port = 5432
+unix_socket_dir = %s
+auth_type = trust
+auth_file = %s/users
+pool_mode = transaction
+default_pool_size = %d
+]]):format(M.suite(), dir, dir, size))
+  if as_root then assert(os.execute("chown -R postgres " .. process.quote(dir))) end
+  local p = setmetatable({ dir = dir }, Pooler)
+  p.process = process.start({ "/usr/sbin/pgbouncer", as_root and "-u" or "-q", as_root and "postgres" or "-q", dir .. "/ini" }, {})
+  assert(process.wait_for(function() return process.run({ "test", "-S", dir .. "/.s.PGSQL.5432" }, { tool = true }).status == 0 end),
+    "pgbouncer did not start")
+  return p
+end
+Pooler.url = Proxy.url
+Pooler.close = Proxy.close
 
 return M
