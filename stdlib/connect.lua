@@ -60,6 +60,12 @@ end
 
 local known = { url = true, must_exist = true, ledger_schema = true }
 
+-- A name as it is shown: what is no word may be a URL with its password.
+local function name_of(text)
+  text = tostring(text)
+  return text:find "^[%w_. -]+$" and text or "..."
+end
+
 local function read_file(path, folder, into)
   local env = { os = { getenv = os.getenv } }
   local chunk, why = loadfile(path, "t", env)
@@ -70,19 +76,23 @@ local function read_file(path, folder, into)
   end
   local ok, result = pcall(chunk)
   if result == "not enough memory" then error(result, 0) end
-  if not ok then return usage(tostring(result), "connections.lua returns { source = \"...\", warehouse = \"...\" }") end
+  if not ok then
+    result = tostring(result)
+    return usage(result:find "://" and "it fails in a line that holds a URL" or result,
+                 "connections.lua returns { source = \"...\", warehouse = \"...\" }")
+  end
   if type(result) ~= "table" then
     return usage("it returns no table", "write return { source = \"...\", warehouse = \"...\" }", shown(path))
   end
   for name, value in pairs(result) do
     local entry = type(value) == "string" and { url = value } or value
     if type(name) ~= "string" or type(entry) ~= "table" or type(entry.url) ~= "string" then
-      return usage(("connection \"%s\" has no url"):format(tostring(name)),
+      return usage(("connection \"%s\" has no url"):format(name_of(name)),
                    "write name = \"sqlite:path.db\" or name = { url = \"...\" }", shown(path))
     end
     for key in pairs(entry) do
       if not known[key] then
-        return usage(("connection \"%s\" has no option \"%s\""):format(name, tostring(key)),
+        return usage(("connection \"%s\" has no option \"%s\""):format(name_of(name), name_of(key)),
                      "url, must_exist and ledger_schema are known", shown(path))
       end
     end

@@ -34,13 +34,11 @@ local function pairs_of(list, name)
   local out = {}
   for _, text in ipairs(list or {}) do
     local key, value = text:match("^([^=]+)=(.*)$")
-    if name == "connection" and not text:find "^[%w_.-]+=" then
-      -- not shown: it may be a URL with its password
-      return usage("--connection has no name", "write --connection NAME=URL")
-    end
-    if not key and text:find "://" then return usage(("--%s has no name"):format(name), ("write --%s NAME=VALUE"):format(name)) end
+    if name == "connection" and not text:find "^[%w_.-]+=" then key = nil end
     if not key then
-      return usage(("--%s '%s' has no name"):format(name, text), ("write --%s NAME=VALUE"):format(name))
+      -- what is no plain word is not shown: it may be a URL with its password
+      return usage(("--%s%s has no name"):format(name, text:find "^[%w_-]*$" and " '" .. text .. "'" or ""),
+                   ("write --%s %s"):format(name, name == "connection" and "NAME=URL" or "NAME=VALUE"))
     end
     if not utf8.len(text) then
       return usage(("--%s %s is no UTF-8"):format(name, (text:gsub("[\128-\255]", "?"))), "pass it in UTF-8")

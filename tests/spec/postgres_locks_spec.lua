@@ -109,6 +109,20 @@ for _, name in ipairs { "sqlite->postgresql", "postgresql same database" } do
   end)
 end
 
+it("five first runs at once make one ledger", function()
+  for _ = 1, 6 do
+    local w = by_name["sqlite->postgresql"].only()
+    local running = {}
+    for i = 1, 5 do w:job("j" .. i, "job {}") end
+    for i = 1, 5 do running[i] = w:start("j" .. i .. ".lua") end
+    for _, p in ipairs(running) do
+      local r = p:wait()
+      assert.equal(0, r.status, r.err)
+    end
+    assert.equal("5|1", w:one "SELECT (SELECT count(*) FROM lrun_runs WHERE status = 'succeeded'), (SELECT count(*) FROM lrun_schema)")
+  end
+end)
+
 it("the lock of a run that was killed in the middle of a statement is gone within two seconds", function()
   local w = by_name["sqlite->postgresql"].with(ROWS)
   w:job("j", JOB .. 'io.open("ready", "w"):close() query { "SELECT pg_sleep(60)" }')
