@@ -39,8 +39,10 @@ BASE_OBJ := $(filter $(OUT)/obj/runtime/base/%,$(OBJ))
 MODULES  := $(if $(PG_SRC),$(OUT)/lrun_pg.so) $(if $(EDIT_SRC),$(OUT)/lrun_edit.so)
 SHOP     := examples/source.db examples/warehouse.db
 
-C_TESTS := $(patsubst tests/c/%.c,$(OUT)/tests/%,$(sort $(wildcard tests/c/test_*.c)))
+C_TESTS := $(patsubst tests/c/%.c,$(OUT)/tests/%,$(sort $(wildcard tests/c/test_*.c))) \
+           $(patsubst tests/fuzz/fuzz_%.c,$(OUT)/tests/replay_%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 BENCH   := $(patsubst tests/bench/%.c,$(OUT)/bench/%,$(sort $(wildcard tests/bench/*.c)))
+FUZZ_OBJ := $(filter-out $(OUT)/obj/runtime/main.o,$(OBJ)) $(OUT)/stdlib_data.o $(PG_SRC:%.c=$(OUT)/pic/%.o)
 FUZZERS := $(patsubst tests/fuzz/%.c,$(OUT)/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 
 # Debian's packages, by what they are for.
@@ -56,8 +58,8 @@ JOBS := $(shell nproc 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all binary deps deps-build deps-test deps-lint deps-fuzz deps-bench demo test test-run \
-        check-sanitize fuzz fuzz-run bench lint shop install clean FORCE
+.PHONY: all binary deps deps-build deps-test deps-lint deps-fuzz deps-bench deps-mutants demo test test-run \
+        check-sanitize fuzz fuzz-run bench mutants lint shop install clean FORCE
 
 all: binary $(SHOP)
 
@@ -130,8 +132,9 @@ test: deps-build deps-test
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all $(C_TESTS) $(OUT)/tests/proxy
 	@$(MAKE) --no-print-directory -s test-run
 
-test-run: binary $(C_TESTS) $(OUT)/tests/proxy
-	@LRUN_BIN=$(OUT)/lrun LRUN_PROXY=$(CURDIR)/$(OUT)/tests/proxy sh tests/support/run_tests.sh $(C_TESTS)
+test-run: binary $(C_TESTS) $(OUT)/tests/proxy $(OUT)/tests/preload.so
+	@LRUN_BIN=$(OUT)/lrun LRUN_PROXY=$(CURDIR)/$(OUT)/tests/proxy \
+	  LRUN_TEST_PRELOAD=$(CURDIR)/$(OUT)/tests/preload.so sh tests/support/run_tests.sh $(C_TESTS)
 
 $(OUT)/tests/proxy: tests/support/proxy.c Makefile
 	@mkdir -p $(@D)
@@ -140,6 +143,11 @@ $(OUT)/tests/proxy: tests/support/proxy.c Makefile
 $(OUT)/tests/%: tests/c/%.c $(BASE_OBJ) Makefile
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -Itests/c -MMD -MP $(SANITIZE) -o $@ $< $(BASE_OBJ) -l:libmd.a -lm -ldl
+
+# Loaded before lrun, it makes one call on a file or a socket the last.
+$(OUT)/tests/preload.so: tests/fault/preload.c Makefile
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -O1 -fPIC -shared -o $@ $< -ldl
 
 check-sanitize: deps-build deps-test
 	@$(MAKE) --no-print-directory -s $(SHOP)
@@ -157,9 +165,13 @@ fuzz-run: $(FUZZERS)
 	  echo "$$name, $(FUZZ_SECONDS) s"; \
 	  $$f -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 \
 	    -artifact_prefix=$(OUT)/ $(OUT)/corpus/$$name $$seeds || exit 1; done
-$(OUT)/fuzz/%: tests/fuzz/%.c $(BASE_OBJ) Makefile
+$(OUT)/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.h $(FUZZ_OBJ) Makefile
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -o $@ $< $(BASE_OBJ) -l:libmd.a -lm -ldl
+	$(CC) $(ALL_CFLAGS) $(PQ_CFLAGS) -fsanitize=fuzzer -o $@ $< $(FUZZ_OBJ) $(LIBS) -lpq
+# The kept inputs are tests too, without the fuzzer.
+$(OUT)/tests/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c tests/fuzz/fuzz.h $(FUZZ_OBJ) Makefile
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(PQ_CFLAGS) -Itests/c -o $@ $< tests/fuzz/replay.c $(FUZZ_OBJ) $(LIBS) -lpq
 
 bench: deps-build deps-bench
 	@$(MAKE) --no-print-directory -s -j$(JOBS) binary $(BENCH)
@@ -168,6 +180,10 @@ $(OUT)/bench/floor_pg: BENCH_LIBS := -lpq
 $(OUT)/bench/%: tests/bench/%.c tests/bench/bench.h Makefile
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(PQ_CFLAGS) -o $@ $< $(LUA_LIBS) -lsqlite3 -lm $(BENCH_LIBS)
+
+# Break each guard once: the tests must notice.
+mutants: deps-build deps-test deps-mutants
+	@sh tests/fault/mutants/run.sh $(MUTANTS)
 
 lint: deps-build deps-lint
 	@sh tests/support/lint.sh
@@ -183,6 +199,8 @@ deps-bench:
 	@sh tests/support/deps.sh 'to measure' $(DEPS_BENCH)
 deps-lint:
 	@sh tests/support/deps.sh 'to lint' $(DEPS_LINT)
+deps-mutants:
+	@sh tests/support/deps.sh 'to break the guards' patch
 deps-fuzz:
 	@sh tests/support/deps.sh 'to fuzz' $(DEPS_FUZZ)
 

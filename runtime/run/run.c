@@ -66,8 +66,6 @@ static int small_once(lr_run *run, lr_small work, void *arg, lr_err *e)
     if (failed == 0 && !exists) failed = lr_ledger_lock_job(run, e);
     if (failed == 0) failed = work(run, arg, e);
     if (failed == 0) failed = w->driver->commit(w->conn, e);
-    /* whether or not this row is there: none of the run's own is */
-    if (e->status == LR_UNKNOWN) e->status = LR_FAILED;
     if (failed != 0) w->driver->rollback(w->conn);
     return failed;
 }
@@ -85,6 +83,14 @@ int lr_run_small(lr_run *run, lr_small work, void *arg, lr_err *e)
     for (int tries = 0; tries < 10; tries++) {
         lr_err_clear(e);
         if (small_once(run, work, arg, e) == 0) return 0;
+        /* It may have been committed, and it can be done again: nothing of the
+         * rows hangs on it. */
+        if (e->status == LR_UNKNOWN) {
+            lr_err again = {0};
+            if (tries < 2 && lr_session_reopen(run->session, run->session->warehouse, &again) == 0) continue;
+            e->status = LR_UNREACHABLE;
+            return -1;
+        }
         if (!lost_race(e->sqlstate)) return -1;
     }
     return -1;
@@ -94,7 +100,8 @@ int lr_run_small(lr_run *run, lr_small work, void *arg, lr_err *e)
 static int announce(lr_run *run, void *arg, lr_err *e)
 {
     (void)arg;
-    int failed = lr_ledger_sweep(run, e);
+    int failed = run->run_id != 0 ? lr_ledger_delete(run, e) : 0; /* of a COMMIT whose answer was lost */
+    if (failed == 0) failed = lr_ledger_sweep(run, e);
     if (failed == 0) failed = lr_ledger_insert(run, "running", e);
     if (failed != 0) lr_step(e, "the ledger (tables lrun_*)");
     return failed;
