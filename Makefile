@@ -156,7 +156,7 @@ check-sanitize: deps-build deps-test
 
 fuzz: deps-build deps-fuzz
 	@$(MAKE) --no-print-directory -s fuzz-run OUT=build/fuzz CC=clang CFLAGS='-O1 -g' \
-	  SANITIZE='-fsanitize=address,undefined,fuzzer-no-link'
+	  SANITIZE='-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=undefined'
 fuzz-run: $(FUZZERS)
 	@[ -n '$(FUZZERS)' ] || echo 'no fuzzers in tests/fuzz'
 	@for f in $(FUZZERS); do \

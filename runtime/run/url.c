@@ -19,8 +19,11 @@ static const char *query_of(const char *p)
 static int userinfo(const char *url, const char **from, const char **to)
 {
     const char *scheme = strstr(url, "://");
-    if (scheme == NULL || scheme[3] == '[') return 0;
-    const char *host = scheme + 3, *query = query_of(host), *at = strchr(host, '@'), *colon = strchr(host, ':');
+    if (scheme == NULL) return 0;
+    const char *host = scheme + 3;
+    /* the colons of an address, [::1], where no name stands before it */
+    if (*host == '[' && memchr(host, '@', strcspn(host, "/?#")) == NULL) return 0;
+    const char *query = query_of(host), *at = strchr(host, '@'), *colon = strchr(host, ':');
     if (at == NULL || colon == NULL || colon > at) return 0;
     const char *slash = strchr(host, '/');
     const char *after = colon + 1 + strspn(colon + 1, "0123456789");
@@ -93,8 +96,8 @@ const char *lr_url_shown(lr_arena *a, const char *text)
 {
     lr_buf b = {0};
     if (strncmp(text, "sqlite:", 7) == 0) return lr_dup(a, text);
-    const char *colon = strchr(text, ':'), *at = strrchr(text, '@');
-    if (strstr(text, "://") != NULL) mask_url(text, &b);
+    const char *colon = strchr(text, ':'), *at = strrchr(text, '@'), *scheme = strstr(text, "://");
+    if (scheme != NULL && strcspn(text, " \t\r\n=") > (size_t)(scheme - text)) mask_url(text, &b);
     else if (!lr_url_is_words(text) && colon != NULL && at > colon && strstr(text, "password") == NULL)
         lr_buf_printf(&b, "%.*s:***%s", (int)(colon - text), text, at); /* a URL with a slip in its head */
     else mask_words(text, &b);

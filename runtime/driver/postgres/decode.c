@@ -57,6 +57,8 @@ static int read_numeric(const char *p, size_t n, lr_buf *b)
     int groups = read16(p), weight = read16(p + 2), sign = read16(p + 4) & 0xFFFF, scale = read16(p + 6) & 0x3FFF;
     char text[4];
     if (groups < 0 || (size_t)groups * 2 + 8 != n) return -1;
+    for (int g = 0; g < groups; g++)
+        if (read16(p + 8 + 2 * g) < 0 || read16(p + 8 + 2 * g) > 9999) return -1;
     if (sign != 0 && sign != 0x4000) {
         lr_buf_puts(b, sign == 0xC000 ? "NaN" : sign == 0xD000 ? "Infinity" : "-Infinity");
         return 0;
@@ -157,8 +159,8 @@ static void decode_time(int64_t us, int zoned, lr_value *out, lr_buf *scratch)
         *out = held_text(scratch);
         return;
     }
-    int64_t days = us / US_PER_DAY - (us % US_PER_DAY < 0), rest = us - days * US_PER_DAY;
-    days += EPOCH_DAYS;
+    int64_t days = us / US_PER_DAY - (us % US_PER_DAY < 0) + EPOCH_DAYS;
+    int64_t rest = (us % US_PER_DAY + US_PER_DAY) % US_PER_DAY;
     if (plain_day(days)) {
         *out = (lr_value){.type = zoned ? LR_TIMESTAMPTZ : LR_TIMESTAMP, .i = us + EPOCH_DAYS * US_PER_DAY};
         return;
