@@ -170,7 +170,7 @@ for _, name in ipairs { "sqlite->postgresql", "postgresql->postgresql" } do
         local r, proxy = through(w, "warehouse", { point, 1 })
         assert.is_true(proxy:cut())
         assert.equal(0, r.status, r.err)
-        assert.equal("1990|1990", w:one "SELECT count(*), count(DISTINCT id) FROM t")
+        assert.equal("2000|2000", w:one "SELECT count(*), count(DISTINCT id) FROM t")
         assert.equal("succeeded succeeded", w:statuses())
         proxy:close()
       end
