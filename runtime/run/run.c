@@ -177,7 +177,7 @@ int lr_run_begin(lr_run *run, lr_err *e)
 static int settle(lr_run *run, lr_err *e)
 {
     lr_place *w = run->session->warehouse;
-    lr_err first = *e, again = {0};
+    lr_err again = {0};
     lr_table t = lr_ledger_table(run->session, "lrun_runs");
     lr_value id = lr_int(run->run_id), status;
     lr_sql q = lr_sql_new(&run->arena);
@@ -186,8 +186,8 @@ static int settle(lr_run *run, lr_err *e)
     if (failed == 0) failed = begin_locked(run, 0, &again);
     if (failed == 0) failed = lr_query_value(run, w, &q, &run->arena, &status, NULL, &again);
     if (failed != 0) {
-        *e = first;
-        e->hint[0] = 0;
+        lr_err_clear(e);
+        lr_fail(e, LR_UNKNOWN, "the connection was lost at COMMIT, and how it ended could not be learned: %s", again.message);
         return lr_hint(e, "look into lrun_runs for run %lld: succeeded means that it was committed", (long long)run->run_id);
     }
     w->driver->rollback(w->conn);
@@ -232,10 +232,12 @@ int lr_run_commit(lr_run *run, lr_err *e)
     if (run->mode == LR_MODE_RUN && lr_windows_save(run, e) != 0) return -1;
     if (run->mode == LR_MODE_RUN && lr_ledger_finish(run, "succeeded", NULL, e) != 0) return -1;
     if (lr_stop_poll(NULL)) return lr_stop_reason(NULL, e);
-    if (w->driver->commit(w->conn, e) != 0) {
-        if (e->status != LR_UNKNOWN || run->mode != LR_MODE_RUN) return busy(run, e);
-        if (settle(run, e) != 0) return -1;
-    }
+    lr_stop_committing(1);
+    int failed = w->driver->commit(w->conn, e);
+    int unknown = failed != 0 && e->status == LR_UNKNOWN && run->mode == LR_MODE_RUN;
+    if (unknown) failed = settle(run, e);
+    lr_stop_committing(0);
+    if (failed != 0) return unknown ? -1 : busy(run, e);
     close_transaction(run);
     return 0;
 }

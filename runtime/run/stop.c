@@ -8,6 +8,7 @@
 static volatile sig_atomic_t caught;
 static int64_t deadline;
 static int held;
+static volatile sig_atomic_t committing;
 static double limit;
 
 /* Work that does not look at the flag, such as a hopeless pattern, is ended
@@ -24,8 +25,11 @@ static void on_alarm(int number)
 {
     static const char text[] = "lrun: stopped by force: the job did not answer in time; nothing was kept\n";
     (void)number;
-    ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
+    static const char open[] = "lrun: stopped by force while COMMIT was under way: its outcome is unknown\n"
+                               "  hint: look into lrun_runs for the run: succeeded means that it was committed\n";
+    ssize_t ignored = committing ? write(STDERR_FILENO, open, sizeof open - 1) : write(STDERR_FILENO, text, sizeof text - 1);
     (void)ignored;
+    if (committing) _exit(6);
     _exit(caught == SIGTERM ? 143 : caught == SIGINT ? 130 : 1);
 }
 
@@ -78,6 +82,11 @@ void lr_stop_reset(void)
 void lr_stop_hold(int on)
 {
     held = on;
+}
+
+void lr_stop_committing(int on)
+{
+    committing = on;
 }
 
 int lr_stop_signal(void)

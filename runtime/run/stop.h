@@ -8,7 +8,10 @@
 void lr_stop_install(void);           /* SIGINT and SIGTERM set a flag; SIGPIPE and SIGXFSZ are errors of calls */
 void lr_stop_deadline(double seconds); /* from now; 0: none */
 void lr_stop_reset(void);             /* the prompt: a dropped line is no end */
-void lr_stop_hold(int on);             /* 1: a stop is not acted on, for what must still be written */
+void lr_stop_hold(int on);
+
+/* From here a process that is ended by force cannot say that nothing was kept. */
+void lr_stop_committing(int on);             /* 1: a stop is not acted on, for what must still be written */
 int lr_stop_signal(void);             /* the signal that came, or 0 */
 
 int lr_stop_poll(void *arg);                  /* as lr_open.poll */

@@ -13,7 +13,9 @@ return function(o, cl)
   local ms = core.ticks() - from
   if result.error then
     local status = fail.show(result.error, o.json)
-    if result.run_id > 0 and not o.quiet and not o.json and status ~= 4 then
+    if status == 6 and result.run_id > 0 and not o.quiet and not o.json then
+      core.write(("%s   run %d may be committed, or not: look into lrun_runs\n"):format(report.paint(o, "31", "unknown"), result.run_id))
+    elseif result.run_id > 0 and not o.quiet and not o.json and status ~= 4 then
       core.write(("%s   nothing was kept; see run %d in lrun runs\n"):format(
         report.paint(o, "31", status == 3 and "differs" or "failed"), result.run_id))
     end

@@ -50,3 +50,39 @@ for _, pair in ipairs(pairs_of.all) do
     end)
   end
 end
+
+-- Every COMMIT of a backfill in turn: its own rows', and each date's.
+it("a backfill whose COMMITs are cut goes on where it is, and no date is done twice", function()
+  local pair = pairs_of.all[2]
+  for _, point in ipairs { "before-commit", "after-commit" } do
+    local n, cut = 0, true
+    while cut do
+      n = n + 1
+      assert.is_true(n < 20)
+      local w = pair.with "INSERT INTO s VALUES (1, 'a', '2026-01-01 10:00:00'), (2, 'b', '2026-01-02 10:00:00'), (3, 'c', '2026-01-03 10:00:00');"
+      w:job("j", [[
+job { grain = "day" }
+local rows = extract { from = "s", by = "updated_at", window = window() }
+overwrite_partition { rows, into = "t" }
+execute { "INSERT INTO log VALUES ('" .. tostring(logical_date) .. "')" }
+reconcile { rows, with = "t", sum = "id" }
+]])
+      w:warehouse "CREATE TABLE log(d text)"
+      local to = w.to:url()
+      local proxy = servers.proxy { point, n }
+      w:connect(w.from:url(), proxy:url(to))
+      local r = w:lrun("backfill", "j.lua", "--from", "2026-01-01", "--to", "2026-01-03")
+      cut = proxy:cut()
+      proxy:close()
+      local what = ("%s %d: status %d, %s%s"):format(point, n, r.status, r.out, r.err)
+      assert.is_true(r.status == 0 or r.status == 1, what)
+      w:connect(w.from:url(), to)
+      w:ok("backfill", "j.lua", "--from", "2026-01-01", "--to", "2026-01-03")
+      assert.same({ "2026-01-01", "2026-01-02", "2026-01-03" }, w:rows "SELECT d FROM log ORDER BY d", what)
+      assert.equal("3|3", w:one "SELECT count(*), count(DISTINCT id) FROM t", what)
+      assert.equal("3", w:one "SELECT count(*) FROM lrun_runs WHERE status = 'succeeded'", what)
+    end
+    print(("a backfill of three days, %s at each of %d"):format(point, n - 1))
+    assert.is_true(n > 3)
+  end
+end)

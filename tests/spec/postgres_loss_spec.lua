@@ -144,7 +144,8 @@ for _, name in ipairs { "sqlite->postgresql", "postgresql->postgresql" } do
         local w, state = started(pair, "merge")
         local r, proxy = through(w, "warehouse", { point, 2, "refuse" }, "--lock-timeout", "500ms")
         assert.is_true(proxy:cut())
-        says(r, 6, "COMMIT", "lrun_runs", "run 2")
+        says(r, 6, "lost at COMMIT", "could not be learned", "lrun_runs", "run 2")
+        assert.is_nil(r.out:find("nothing was kept", 1, true), r.out)
         if committed then whole(w) else kept_nothing(w, state) end
         -- The row is left to the transaction itself: it is the only witness.
         assert.equal(committed and "succeeded" or "running", w:last_run().status)

@@ -105,6 +105,20 @@ describe("a timeout of the server", function()
   end)
 end)
 
+it("SIGINT while COMMIT works is taken by the server: rolled back, and said so", function()
+  local w, state = started(by_name["sqlite->postgresql"])
+  w:warehouse [[CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(30); RETURN NULL; END $$;
+    CREATE CONSTRAINT TRIGGER late AFTER INSERT ON t DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slow()]]
+  local p = w:start("j.lua", "--run-start", "2026-01-03")
+  assert.is_true(process.wait_for(function()
+    return w:one "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query = 'COMMIT' AND wait_event = 'PgSleep'" == "1"
+  end))
+  p:signal "INT"
+  world.says(p:wait(10), 130, { "SIGINT", hint = false })
+  w:warehouse "DROP FUNCTION slow CASCADE"
+  unharmed(w, state, "interrupted")
+end)
+
 it("a deadlock with another program runs the job again, and is right", function()
   local w = started(by_name["sqlite->postgresql"], [[
     execute { "UPDATE pair SET n = n + 1 WHERE id = 1" }

@@ -61,7 +61,8 @@ int lr_pg_error(lr_conn *c, const PGresult *r, const char *sql, lr_err *e)
 {
     char text[900];
     const char *state = r != NULL ? PQresultErrorField(r, PG_DIAG_SQLSTATE) : NULL;
-    if (c->stopped && c->how.stopped != NULL && !c->committing) {
+    /* a COMMIT that was to be stopped and whose answer is lost may have happened */
+    if (c->stopped && c->how.stopped != NULL && !(c->committing && is_lost(c))) {
         c->stopped = 0;
         return c->how.stopped(c->how.arg, e);
     }
@@ -161,12 +162,11 @@ static int pg_commit(lr_conn *c, lr_err *e)
 {
     if (PQtransactionStatus(c->pg) == PQTRANS_INERROR)
         return lr_fail(e, LR_FAILED, "the transaction failed before; nothing of it was kept");
-    int (*ask)(void *) = c->how.poll;
-    c->how.poll = NULL; /* whoever stops it now would not learn how it ended */
     c->committing = 1;
     PGresult *r = lr_pg_run(c, "COMMIT", NULL, 0, e);
     c->committing = 0;
-    c->how.poll = ask;
+    /* a stop that came too late: the server had committed */
+    if (r != NULL) c->stopped = 0;
     /* A failed transaction answers COMMIT with ROLLBACK, and no error. */
     int failed = r == NULL ? -1 : strcmp(PQcmdStatus(r), "COMMIT") != 0
                                       ? lr_fail(e, LR_FAILED, "the server rolled the transaction back") : 0;
