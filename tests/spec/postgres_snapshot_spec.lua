@@ -44,6 +44,11 @@ for _, name in ipairs { "postgresql->sqlite", "postgresql->postgresql", "postgre
       assert.same({ "2" }, w:rows "SELECT id FROM t ORDER BY id")
       w:job("check", 'job {}\nreconcile { extract { from = "s", by = "updated_at", window = window "2026-01-01" }, with = "t" }')
       w:refused(3, { "check.lua:2", "2", "1", hint = false }, "check.lua")
+      -- So does the weekly check of the job itself, over the days.
+      w:job("j", JOB:format "" .. 'reconcile { rows, with = "t" }')
+      local r = w:lrun("reconcile", "j.lua", "--from", "2025-12-31", "--to", "2026-01-01", "--run-start", "2026-01-02")
+      assert.equal(3, r.status, r.out .. r.err)
+      assert.is_truthy((r.out .. r.err):find "2026%-01%-01[^\n]*DIFFERS[^\n]*2 <> 1", r.out .. r.err)
       w:job("j", JOB:format ", lookback = minutes(1)"):ok("j.lua", "--run-start", "2026-01-01 10:00:15")
       assert.same({ "1", "2" }, w:rows "SELECT id FROM t ORDER BY id")
       w:ok "check.lua"
