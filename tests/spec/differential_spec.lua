@@ -173,17 +173,22 @@ describe("a random job", function()
         day = math.min(day + rnd(0, 3), 9)
         local args = by_date and { "--logical-date", ("2026-01-%02d"):format(rnd(1, 9)), "--run-start", "2026-02-01" }
           or { "--run-start", ("2026-01-%02d%s"):format(day + 1, pick { "", " 12:00:00" }) }
-        steps[i] = { change(t, chance(70) and day or nil), args }
+        -- ways of PostgreSQL alone, which must make no difference
+        local env = { LRUN_PG_MERGE = pick { "", "", "merge", "update_insert", "delete_insert" }, LRUN_PG_COPY = pick { "", "", "text" } }
+        steps[i] = { change(t, chance(70) and day or nil), args, env }
       end
       local worlds = {}
       for i, pair in ipairs(pairs_of.all) do worlds[i] = pair.new { source = create(t) }:job("j", job) end
       local log = { "seed " .. seed .. ", history " .. history, create(t), job }
       for _, step in ipairs(steps) do
-        log[#log + 1] = step[1] .. "\n-- lrun j.lua " .. table.concat(step[2], " ")
+        log[#log + 1] = ("%s\n-- LRUN_PG_MERGE=%s LRUN_PG_COPY=%s lrun j.lua %s"):format(step[1], step[3].LRUN_PG_MERGE, step[3].LRUN_PG_COPY,
+          table.concat(step[2], " "))
         local reference, errors
         for _, w in ipairs(worlds) do
           w:source(step[1])
-          local r = w:lrun("j.lua", table.unpack(step[2]))
+          local args = { table.unpack(step[2]) }
+          args[#args + 1] = { env = step[3] }
+          local r = w:lrun("j.lua", table.unpack(args))
           local got = seen(w, t, r)
           if r.status ~= 0 and r.status ~= 1 and r.status ~= 3 then error(table.concat(log, "\n") .. "\n" .. r.err) end
           if not reference then
