@@ -51,13 +51,21 @@ static void key_list(const lr_target *t, lr_sql *q)
     for (int i = 0; i < t->nkey; i++) lr_sqlf(q, i == 0 ? "%I" : ", %I", t->key[i]);
 }
 
+/* A name that no column of the rows has. */
+static const char *rank_name(lr_run *run, const lr_target *t)
+{
+    const char *name = "lrun_rank";
+    while (lr_rowset_has(run, t->source, name)) name = lr_printf(&run->arena, "%s_", name);
+    return name;
+}
+
 static void ranked(lr_run *run, const lr_target *t, const char *newest, const char *function, lr_sql *q)
 {
     lr_sql column = lr_sql_column(&run->arena, "rows", newest), keys = lr_sql_new(&run->arena);
     key_list(t, &keys);
     lr_sqlf(q, "SELECT \"rows\".*, %s() OVER (PARTITION BY %Q ORDER BY ", function, &keys);
     run->session->warehouse->dialect->order(q, &column, run->job->zone);
-    lr_sqlf(q, " DESC NULLS LAST) AS \"lrun_rank\" FROM (%Q) AS \"rows\"", &t->rows);
+    lr_sqlf(q, " DESC NULLS LAST) AS %I FROM (%Q) AS \"rows\"", rank_name(run, t), &t->rows);
 }
 
 /* One row of each key: the latest. Two that are the latest must be equal. */
@@ -76,8 +84,8 @@ static int keep_newest(lr_run *run, lr_target *t, const char *newest, lr_err *e)
         lr_sqlf(&values, at >= 0 && t->rel.fields[at].loose && !is_key ? "CAST(%I AS text)" : "%I", t->columns[i]);
     }
     ranked(run, t, newest, "rank", &all);
-    lr_sqlf(&q, "SELECT %Q FROM (SELECT DISTINCT %Q FROM (%Q) AS \"r\" WHERE \"lrun_rank\" = 1) AS \"d\" GROUP BY %Q "
-                "HAVING count(*) > 1 LIMIT 1", &keys, &values, &all, &keys);
+    lr_sqlf(&q, "SELECT %Q FROM (SELECT DISTINCT %Q FROM (%Q) AS \"r\" WHERE %I = 1) AS \"d\" GROUP BY %Q "
+                "HAVING count(*) > 1 LIMIT 1", &keys, &values, &all, rank_name(run, t), &keys);
     lr_cursor *k;
     const lr_value *row;
     if (lr_query(run, w, &q, &k, e) != 0) return -1;
@@ -96,7 +104,7 @@ static int keep_newest(lr_run *run, lr_target *t, const char *newest, lr_err *e)
     if (got != 0) return -1;
     lr_sql one = lr_sql_new(&run->arena), rank = lr_sql_new(&run->arena);
     ranked(run, t, newest, "row_number", &rank);
-    lr_sqlf(&one, "SELECT %Q FROM (%Q) AS \"r\" WHERE \"lrun_rank\" = 1", &columns, &rank);
+    lr_sqlf(&one, "SELECT %Q FROM (%Q) AS \"r\" WHERE %I = 1", &columns, &rank, rank_name(run, t));
     t->rows = one;
     return 0;
 }

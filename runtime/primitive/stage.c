@@ -162,6 +162,8 @@ int lr_rowset_stage(lr_run *run, lr_rowset *rs, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
     if (rs->staged != NULL) return 0;
+    /* at the prompt it may not be: what is made would go at once */
+    if (lr_run_open(run, e) != 0) return -1;
     lr_sql rows = lr_sql_new(&run->arena);
     lr_rowset *from = rs->kind == LR_ROWS_MAP ? rs->input : rs;
     const lr_place *place = rs->place;

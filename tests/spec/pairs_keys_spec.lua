@@ -93,6 +93,12 @@ pairs_of.each("a key that is twice in the extract (S11)", function(pair)
     end
   end)
 
+  it("takes it whatever the rows' columns are called", function()
+    local w = pair.new { source = "CREATE TABLE s(id INTEGER, lrun_rank INTEGER, rows INTEGER); INSERT INTO s VALUES (1, 1, 5), (1, 2, 4);" }
+    w:job("j", 'job {}\nmerge { extract { from = "s" }, into = "t", key = "id", newest = "lrun_rank" }'):ok "j.lua"
+    assert.same({ "1|2|4" }, w:rows "SELECT id, lrun_rank, rows FROM t")
+  end)
+
   it("does not let an older row win over the target, but an equal one", function()
     local w = twice(ROWS, "INSERT INTO t VALUES (1,'z','2026-01-01 12:00:00'), (2,'z','2026-01-01 09:00:00');")
     w:job("j", NEWEST):ok "j.lua"

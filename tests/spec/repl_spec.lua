@@ -1,4 +1,5 @@
 -- The prompt, fed from a pipe: SQL, Lua and primitives line by line.
+local pairs_of = require "pairs"
 local process = require "process"
 local world = require "world"
 
@@ -71,5 +72,19 @@ describe("lrun repl on a terminal", function()
     local w = world.with_t()
     has(type_in(w, { "print(\"a\" .. \"b\" .. \"c\")\\n", "\\033[A\\n", "\\004" }).out:gsub("abc", "ABC", 1), "ABC", "abc")
     has(type_in(w, { "\\033[A\\n", "\\004" }).out, "abc")
+  end)
+end)
+
+pairs_of.each("a write at the prompt", function(pair)
+  it("opens the transaction, and is kept by commit alone", function()
+    local w = pair.with("INSERT INTO s VALUES (1, 'a', '2026-01-01 10:00:00'), (2, 'b', '2026-01-01 11:00:00');")
+    local write = "merge { extract { from = 's' }, into = 't', key = 'id' }\n"
+    local rows = "extract { from = 's' }:map(function(row) return row end):rows()\n"
+    local r = w:lrun("repl", { stdin = rows .. write .. "rollback\n" .. write, timeout = 20 })
+    assert.equal("", r.err)
+    assert.equal("0", w:one "SELECT count(*) FROM t")
+    r = w:lrun("repl", { stdin = write .. "rollback\n" .. write .. "commit\n", timeout = 20 })
+    assert.equal("", r.err)
+    assert.same({ "1|a", "2|b" }, w:rows "SELECT id, v FROM t ORDER BY id")
   end)
 end)
