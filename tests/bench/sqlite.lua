@@ -53,8 +53,21 @@ local function day_lane(dir, n)
   local function day(round) return ("2025-06-%02d"):format(round) end
   return {
     name = ("a day of %d, a process each"):format(n // 365), figure = measure.slowness, target = "<= 1.20",
-    floor = function(round) return floor(dir, "day", dir .. "/days_floor.db", day(round), day(round + 1)) end,
+    floor = function(round) return floor(dir, "days", dir .. "/days_floor.db", day(round), 1) end,
     lrun = function(round) return job(dir, "day", dir .. "/days_lrun.db", "--logical-date", day(round)) end,
+  }
+end
+
+-- All days of the year, or of one without orders, in one process.
+local function year_lane(dir, name, year, figure, target)
+  return {
+    name = name, figure = figure, target = target,
+    floor = function() return floor(dir, "days", sqlite.fresh(dir, "all", "year"), year .. "-01-01", 365) end,
+    lrun = function()
+      local argv = job(dir, "day", sqlite.fresh(dir, "all", "year"), "--from", year .. "-01-01", "--to", year .. "-12-31")
+      table.insert(argv, 2, "backfill")
+      return argv
+    end,
   }
 end
 
@@ -73,7 +86,7 @@ local function prepare_nightly(dir)
   sqlite.fresh(dir, "none", "nightly")
   call(table.unpack(job(dir, "empty", dir .. "/nightly.db")))
   call(table.unpack(job(dir, "day", dir .. "/days_lrun.db", "--logical-date", "2025-05-31")))
-  call(table.unpack(floor(dir, "day", dir .. "/days_floor.db", "2025-05-31", "2025-06-01")))
+  call(table.unpack(floor(dir, "days", dir .. "/days_floor.db", "2025-05-31", 1)))
   call "sync"
 end
 
@@ -100,6 +113,8 @@ function sqlite.run(dir, n)
   wanted(table_lane(dir, "merge, half existing", "merge", "half"))
   wanted(table_lane(dir, "merge, unchanged", "unchanged", "all"))
   wanted(day_lane(dir, n))
+  wanted(year_lane(dir, ("365 days of %d, one process"):format(n // 365), 2025, measure.slowness, "<= 1.20"))
+  wanted(year_lane(dir, "an empty day, of 365 in one process", 2023, measure.ms_each(365), "<= 1 ms"))
   wanted(map_lane(dir, "map, nothing written", "map_drop", n))
   wanted(map_lane(dir, "map and load", "map", n))
 end
