@@ -49,11 +49,14 @@ static int harmless_pragma(const char *name, const char *value)
     return 0;
 }
 
+/* It is set for as long as the connection lives: setting one anew makes SQLite
+ * plan all its statements again. */
 static int on_authorize(void *arg, int action, const char *a, const char *b, const char *schema,
                         const char *inner)
 {
-    watch *w = arg;
+    watch *w = ((lr_conn *)arg)->watching;
     (void)inner;
+    if (w == NULL) return SQLITE_OK;
     switch (action) {
     case SQLITE_READ:
         touch(w, schema, a, 0);
@@ -97,6 +100,11 @@ static int on_authorize(void *arg, int action, const char *a, const char *b, con
         break;
     }
     return SQLITE_OK;
+}
+
+void lr_sqlite_watch(lr_conn *c)
+{
+    sqlite3_set_authorizer(c->db, on_authorize, c);
 }
 
 /* A table of which no column is used comes without its schema: it is where the
@@ -145,9 +153,9 @@ int lr_sqlite_inspect(lr_conn *c, const char *sql, const lr_inspection **out, lr
     if (strncasecmp(text, "vacuum", 6) == 0 && !isalnum((unsigned char)text[6])) w.forbidden = "VACUUM";
     sqlite3_stmt *stmt = NULL;
     const char *tail = "";
-    sqlite3_set_authorizer(c->db, on_authorize, &w);
+    c->watching = &w;
     int rc = sqlite3_prepare_v2(c->db, text, -1, &stmt, &tail);
-    sqlite3_set_authorizer(c->db, NULL, NULL);
+    c->watching = NULL;
     if (rc != SQLITE_OK) return lr_sqlite_error(c, rc, sql, e);
     if (stmt == NULL) return lr_fail(e, LR_FAILED, "the statement is empty");
     found->readonly = sqlite3_stmt_readonly(stmt);

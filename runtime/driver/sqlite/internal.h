@@ -13,6 +13,7 @@ typedef struct lr_cached {
     sqlite3_stmt *stmt;
     unsigned used; /* age, for eviction */
     int busy;
+    int stable; /* its plan does not follow the values */
 } lr_cached;
 
 struct lr_conn {
@@ -26,8 +27,12 @@ struct lr_conn {
     unsigned clock;
     lr_arena inspected;
     lr_inspection inspection;
+    struct watch *watching; /* the inspection that goes on */
     /* rows counted by the update hook */
     char *count_table;
+    int deferred; /* foreign keys wait for the end of this transaction */
+    int keys_known, keys_there; /* are there foreign keys in the schema of that version? */
+    int64_t keys_version;
     const char *seen_table, *seen_schema; /* of the last row, only to compare the pointers */
     int seen_counts;
     int64_t inserted, updated, touched;
@@ -43,6 +48,12 @@ void lr_sqlite_cache_clear(lr_conn *c);
 
 int lr_sqlite_bind(lr_conn *c, sqlite3_stmt *stmt, const lr_value *params, int n,
                    const char *sql, lr_err *e);
+
+/* A partition is deleted and filled again: foreign keys are to be right at the
+ * end of the transaction, not after each statement. The pragma makes SQLite plan
+ * every statement anew, so it is given only where the schema has such keys, or
+ * has changed within the transaction. */
+int lr_sqlite_defer_keys(lr_conn *c, int changed, lr_err *e);
 
 /* The transaction may have been ended by the engine (disk full, OR ROLLBACK). */
 int lr_sqlite_still_open(lr_conn *c, lr_err *e);
@@ -65,6 +76,7 @@ int lr_sqlite_sink_by(lr_conn *c, const char *sql, const lr_column *columns, int
 int lr_sqlite_put(lr_sink *s, const lr_value *row, lr_err *e);
 int lr_sqlite_end(lr_sink *s, int64_t *rows, lr_err *e);
 void lr_sqlite_abort(lr_sink *s);
+void lr_sqlite_watch(lr_conn *c); /* once, for inspect */
 int lr_sqlite_inspect(lr_conn *c, const char *sql, const lr_inspection **out, lr_err *e);
 
 const char *lr_sqlite_vfs(void); /* NULL: the default one */

@@ -216,6 +216,7 @@ static int set_up(lr_conn *c, int fresh, lr_err *e)
     /* A misspelt quoted column must be an error, never a string. */
     sqlite3_db_config(c->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
     sqlite3_db_config(c->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    lr_sqlite_watch(c);
     sqlite3_busy_handler(c->db, on_busy, c);
     sqlite3_progress_handler(c->db, 4000, on_progress, c);
     if (lr_sqlite_register_functions(c->db) != 0 || lr_sqlite_register_sums(c->db) != 0)
@@ -289,15 +290,45 @@ static int read_every_schema(lr_conn *c, lr_err *e)
     return failed;
 }
 
+/* One number of a statement; -1 and e where it fails. */
+static int64_t number(lr_conn *c, const char *sql, lr_err *e)
+{
+    lr_cursor *k = NULL;
+    const lr_value *row;
+    int64_t out = -1;
+    if (lr_sqlite_query(c, sql, NULL, 0, &k, e) == 0 && lr_sqlite_next(k, &row, e) == 1) out = row[0].i;
+    lr_sqlite_finish(k);
+    return out;
+}
+
+int lr_sqlite_defer_keys(lr_conn *c, int changed, lr_err *e)
+{
+    if (c->deferred) return 0;
+    if (!changed) {
+        int64_t version = number(c, "PRAGMA main.schema_version", e);
+        if (version < 0) return -1;
+        if (version != c->keys_version || !c->keys_known) {
+            int64_t found = number(c, "SELECT EXISTS (SELECT 1 FROM main.sqlite_schema m, pragma_foreign_key_list(m.name, 'main') f "
+                                      "WHERE m.type = 'table')", e);
+            if (found < 0) return -1;
+            c->keys_known = 1;
+            c->keys_version = version;
+            c->keys_there = found != 0;
+        }
+        if (!c->keys_there) return 0;
+    }
+    c->deferred = 1;
+    return simple(c, "PRAGMA defer_foreign_keys = ON", e);
+}
+
 static int sqlite_begin(lr_conn *c, int write, lr_err *e)
 {
     c->stopped = 0;
     if (simple(c, write ? "BEGIN IMMEDIATE" : "BEGIN", e) != 0) return -1;
     c->in_transaction = 1;
     if (write) {
-        /* A partition is deleted and filled again: foreign keys are right at
-         * the end of the transaction, not after each statement. */
-        return simple(c, "PRAGMA defer_foreign_keys = ON", e);
+        c->deferred = 0;
+        return lr_sqlite_defer_keys(c, 0, e);
     }
     return read_every_schema(c, e);
 }

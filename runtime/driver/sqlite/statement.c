@@ -8,6 +8,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* SQLite looks at the values bound to a statement to plan it, and plans it anew
+ * where they change. stable: it does not, see lr_sqlite_take. */
+static int prepare(lr_conn *c, const char *sql, int keep, int stable, sqlite3_stmt **out, lr_err *e)
+{
+    const char *tail = NULL;
+    if (stable) sqlite3_db_config(c->db, SQLITE_DBCONFIG_ENABLE_QPSG, 1, NULL);
+    int rc = sqlite3_prepare_v3(c->db, sql, -1, keep ? SQLITE_PREPARE_PERSISTENT : 0, out, &tail);
+    if (stable) sqlite3_db_config(c->db, SQLITE_DBCONFIG_ENABLE_QPSG, 0, NULL);
+    if (rc != SQLITE_OK) return lr_sqlite_error(c, rc, sql, e);
+    return *out == NULL ? lr_fail(e, LR_FAILED, "the statement is empty") : 0;
+}
+
+/* A statement that comes again will come often, as on each date of a backfill:
+ * planning it took longer than running it. From its second time on its plan stays. */
+static int settle(lr_conn *c, lr_cached *k, lr_err *e)
+{
+    sqlite3_stmt *stmt = NULL;
+    if (k->stable) return 0;
+    if (prepare(c, k->sql, 1, 1, &stmt, e) != 0) return -1;
+    sqlite3_finalize(k->stmt);
+    k->stmt = stmt;
+    k->stable = 1;
+    return 0;
+}
+
 int lr_sqlite_take(lr_conn *c, const char *sql, sqlite3_stmt **out, lr_err *e)
 {
     *out = NULL;
@@ -16,6 +41,7 @@ int lr_sqlite_take(lr_conn *c, const char *sql, sqlite3_stmt **out, lr_err *e)
         lr_cached *k = &c->cache[i];
         if (k->busy) continue;
         if (k->sql != NULL && strcmp(k->sql, sql) == 0) {
+            if (settle(c, k, e) != 0) return -1;
             k->busy = 1;
             k->used = ++c->clock;
             *out = k->stmt;
@@ -24,18 +50,12 @@ int lr_sqlite_take(lr_conn *c, const char *sql, sqlite3_stmt **out, lr_err *e)
         if (slot < 0 || k->used < c->cache[slot].used) slot = i;
     }
     sqlite3_stmt *stmt = NULL;
-    const char *tail = NULL;
-    int rc = sqlite3_prepare_v3(c->db, sql, -1, slot >= 0 ? SQLITE_PREPARE_PERSISTENT : 0, &stmt, &tail);
-    if (rc != SQLITE_OK) return lr_sqlite_error(c, rc, sql, e);
-    if (stmt == NULL) return lr_fail(e, LR_FAILED, "the statement is empty");
+    if (prepare(c, sql, slot >= 0, 0, &stmt, e) != 0) return -1;
     if (slot >= 0) {
         lr_cached *k = &c->cache[slot];
         sqlite3_finalize(k->stmt);
         free(k->sql);
-        k->sql = lr_strdup(sql);
-        k->stmt = stmt;
-        k->busy = 1;
-        k->used = ++c->clock;
+        *k = (lr_cached){.sql = lr_strdup(sql), .stmt = stmt, .busy = 1, .used = ++c->clock};
     }
     *out = stmt;
     return 0;
@@ -107,6 +127,15 @@ int lr_sqlite_bind(lr_conn *c, sqlite3_stmt *stmt, const lr_value *params, int n
     return 0;
 }
 
+/* Anything but what surely does not. */
+static int may_change_schema(const char *sql)
+{
+    static const char *const other[] = {"INSERT", "UPDATE", "DELETE", "PRAGMA", "BEGIN", "COMMIT", "DROP ", "CREATE TEMP ", "CREATE INDEX"};
+    for (size_t i = 0; i < sizeof other / sizeof other[0]; i++)
+        if (strncmp(sql, other[i], strlen(other[i])) == 0) return 0;
+    return 1;
+}
+
 int lr_sqlite_exec(lr_conn *c, const char *sql, const lr_value *params, int n,
                    int64_t *changed, lr_err *e)
 {
@@ -122,6 +151,7 @@ int lr_sqlite_exec(lr_conn *c, const char *sql, const lr_value *params, int n,
         else if (changed != NULL) *changed = sqlite3_changes64(c->db);
     }
     lr_sqlite_give(c, stmt);
+    if (failed == 0 && c->in_transaction && may_change_schema(sql)) failed = lr_sqlite_defer_keys(c, 1, e);
     return failed;
 }
 
