@@ -89,11 +89,13 @@ int lr_check_keys(lr_run *run, const lr_target *t, const lr_key *unique, int che
 }
 
 /* The very same columns in the same order, from a whole table: SQLite then
- * copies rows without taking them apart. */
+ * copies rows without taking them apart. It does not see then that they are the
+ * parents which rows of another table wait for. */
 static int whole_table(const lr_target *t)
 {
     const lr_rowset *rs = t->source;
     if (rs->kind != LR_ROWS_EXTRACT || rs->is_sql || rs->staged != NULL || rs->window != NULL || t->stamp != NULL) return 0;
+    if (t->rel.referenced) return 0;
     if (rs->n != rs->relation.nfields || t->n != rs->n || t->rel.nfields != rs->n) return 0;
     if (strstr(rs->from.text, " WHERE 1=1") == NULL || strcmp(strstr(rs->from.text, " WHERE 1=1"), " WHERE 1=1") != 0) return 0;
     for (int i = 0; i < t->n; i++)

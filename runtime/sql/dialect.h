@@ -38,6 +38,7 @@ typedef struct lr_relation {
     lr_key *keys; /* unique, whole (no partial, no expression) */
     int nkeys;
     int drops_rows;  /* ON CONFLICT REPLACE or IGNORE in its definition would lose rows in silence */
+    int referenced;  /* a foreign key points at it; only where that matters to the engine's copies */
     const char *cascaded_from; /* a table whose foreign key would follow a delete, or NULL */
     const char **pinned; /* columns that an UPDATE would change without moving the row to where it belongs */
     int npinned;         /* a NULL entry: any column */

@@ -142,14 +142,15 @@ static int read_cascades(const reader *r, const char *schema, const char *name, 
 {
     lr_cursor *k;
     if (open_list(r,
-                  "SELECT m.name FROM pragma_table_list m, pragma_foreign_key_list(m.name, m.schema) f "
-                  "WHERE m.schema = ?2 AND m.type = 'table' AND f.\"table\" = ?1 COLLATE NOCASE "
-                  "AND f.on_delete IN ('CASCADE', 'SET NULL', 'SET DEFAULT') LIMIT 1",
+                  "SELECT m.name, f.on_delete IN ('CASCADE', 'SET NULL', 'SET DEFAULT') "
+                  "FROM pragma_table_list m, pragma_foreign_key_list(m.name, m.schema) f "
+                  "WHERE m.schema = ?2 AND m.type = 'table' AND f.\"table\" = ?1 COLLATE NOCASE ORDER BY 2 DESC LIMIT 1",
                   schema, name, &k) != 0)
         return -1;
     const lr_value *v;
     int got = r->d->next(k, &v, r->e);
-    if (got == 1) out->cascaded_from = copy(r->a, &v[0]);
+    out->referenced = got == 1;
+    if (got == 1 && v[1].i != 0) out->cascaded_from = copy(r->a, &v[0]);
     r->d->finish(k);
     return got < 0 ? -1 : 0;
 }
