@@ -57,4 +57,11 @@ describe("rows by key from PostgreSQL into SQLite", function()
     w:refused(1, { "m.lua:2", "amount", "1234567890123456789.25", "id 4" }, "m.lua")
     assert.equal("old", w:one "SELECT name FROM t WHERE id = 2")
   end)
+
+  it("keep every digit for a second table, whatever the first one makes of them", function()
+    local w = shop "id bigint, name text, amount numeric(12,2)"
+    w:warehouse "CREATE TABLE u(id INTEGER, name TEXT, amount TEXT)"
+    w:job("m", 'job {}\nlocal s = extract { from = "s" }\nmerge { s, into = "t", key = "id" }\nfull_load { s, into = "u" }'):ok "m.lua"
+    assert.same({ "1.50", "2.00", "-0.05" }, w:rows "SELECT amount FROM u ORDER BY id")
+  end)
 end)
