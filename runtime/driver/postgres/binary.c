@@ -23,10 +23,17 @@ static void put32(lr_buf *b, int32_t v)
     lr_buf_add(b, &x, 4);
 }
 
-static void put64(lr_buf *b, int64_t v)
+/* A field of four or eight bytes, its length in front. */
+static void put_four(lr_buf *b, int32_t v)
 {
-    uint64_t x = htobe64((uint64_t)v);
-    lr_buf_add(b, &x, 8);
+    uint32_t x[2] = {htobe32(4), htobe32((uint32_t)v)};
+    lr_buf_add(b, x, sizeof x);
+}
+
+static void put_eight(lr_buf *b, int64_t v)
+{
+    uint32_t x[3] = {htobe32(8), htobe32((uint32_t)((uint64_t)v >> 32)), htobe32((uint32_t)v)};
+    lr_buf_add(b, x, sizeof x);
 }
 
 void lr_pg_numeric(const char *decl, int *scale, int *whole)
@@ -74,11 +81,9 @@ static int encode_int(lr_buf *b, const lr_value *v, kind k)
 {
     if (v->type != LR_INT) return 0;
     if (k == K_INT8) {
-        put32(b, 8);
-        put64(b, v->i);
+        put_eight(b, v->i);
     } else if (k == K_INT4 && v->i >= INT32_MIN && v->i <= INT32_MAX) {
-        put32(b, 4);
-        put32(b, (int32_t)v->i);
+        put_four(b, (int32_t)v->i);
     } else if (k == K_INT2 && v->i >= INT16_MIN && v->i <= INT16_MAX) {
         put32(b, 2);
         lr_pg_put16(b, (int)v->i);
@@ -102,12 +107,10 @@ static int encode_real(lr_buf *b, const lr_value *v, kind k)
     if (k == K_REAL4) {
         if (!lr_pg_fits_float(v->r)) return 0;
         narrow.f = (float)v->r;
-        put32(b, 4);
-        put32(b, narrow.i);
+        put_four(b, narrow.i);
     } else {
         wide.d = v->r;
-        put32(b, 8);
-        put64(b, wide.i);
+        put_eight(b, wide.i);
     }
     return 1;
 }
@@ -123,8 +126,8 @@ static int encode_numeric(lr_buf *b, const lr_value *v, const target *t)
         n = (size_t)snprintf(text, sizeof text, "%lld", (long long)v->i);
         p = text;
     } else if (v->type == LR_REAL) {
-        p = lr_format_real(v->r, text);
-        n = strlen(p);
+        n = lr_real_plain(v->r, text, sizeof text);
+        p = text;
     } else if (v->type == LR_DECIMAL || v->type == LR_TEXT) {
         p = v->s.p;
         n = v->s.n;
@@ -177,12 +180,13 @@ static int encode_numeric(lr_buf *b, const lr_value *v, const target *t)
     }
     while (ngroups > first && groups[ngroups - 1] == 0) ngroups--;
     if (first == ngroups) weight = 0;
-    put32(b, 8 + 2 * (ngroups - first));
-    lr_pg_put16(b, ngroups - first);
-    lr_pg_put16(b, weight);
-    lr_pg_put16(b, negative && ngroups > first ? 0x4000 : 0);
-    lr_pg_put16(b, shown);
-    for (int g = first; g < ngroups; g++) lr_pg_put16(b, groups[g]);
+    int count = ngroups - first, at_word = 2;
+    uint16_t words[6 + sizeof groups / sizeof groups[0]] = {0}; /* the length is the first two */
+    const int head[] = {count, weight, negative && count > 0 ? 0x4000 : 0, shown};
+    words[1] = htobe16((uint16_t)(8 + 2 * count));
+    for (int i = 0; i < 4; i++) words[at_word++] = htobe16((uint16_t)head[i]);
+    for (int g = first; g < ngroups; g++) words[at_word++] = htobe16((uint16_t)groups[g]);
+    lr_buf_add(b, words, (size_t)at_word * sizeof words[0]);
     return 1;
 }
 
@@ -210,11 +214,9 @@ static int encode_time(lr_buf *b, const lr_value *v, kind k)
     }
     if (k == K_DATE) {
         if (us % LR_US_PER_DAY != 0) return 0;
-        put32(b, 4);
-        put32(b, (int32_t)(us / LR_US_PER_DAY - EPOCH_DAYS));
+        put_four(b, (int32_t)(us / LR_US_PER_DAY - EPOCH_DAYS));
     } else {
-        put32(b, 8);
-        put64(b, us - EPOCH_DAYS * LR_US_PER_DAY);
+        put_eight(b, us - EPOCH_DAYS * LR_US_PER_DAY);
     }
     return 1;
 }
