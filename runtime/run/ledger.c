@@ -35,7 +35,7 @@ void lr_ledger_sql(const lr_session *s, const char *text, lr_sql *q)
         if (n > 0) lr_sqlf(q, "%s", lr_dupn(q->arena, text, n));
         text += n;
         if (*text != '@') continue;
-        n = strspn(++text, "abcdefghijklmnopqrstuvwxyz_");
+        n = strspn(++text, "abcdefghijklmnopqrstuvwxyz_0123456789");
         lr_table t = lr_ledger_table(s, lr_dupn(q->arena, text, n));
         lr_sqlf(q, "%T", &t);
         text += n;

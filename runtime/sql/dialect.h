@@ -174,6 +174,11 @@ struct lr_dialect {
     /* Instants that compare across forms: for joins on time. */
     void (*instant)(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z, const char *decl);
     void (*forever)(lr_sql *q); /* an instant after every other */
+    /* A time as a column of to_decl holds it; naive ones read in the zone. */
+    void (*moment)(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z, const char *from_decl, const char *to_decl);
+    /* Not the same value, NULL being one; loose as in lr_field. */
+    void (*distinct)(lr_sql *q, const lr_sql *a, const lr_sql *b, int loose);
+    const char *quote; /* the function that writes a text as a literal */
     /* A value that orders as time where it is a time, else as itself. */
     void (*order)(lr_sql *q, const lr_sql *expr, const lr_zone *z);
 

@@ -117,6 +117,25 @@ static void instant(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_z
     else lr_sqlf(q, "(%Q::text::timestamp AT TIME ZONE %V)", expr, &zone);
 }
 
+/* Text says its own offset, if any; what has a zone loses it in the job's. */
+static void moment(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z, const char *from_decl, const char *to_decl)
+{
+    lr_sql at = lr_sql_new(q->arena);
+    lr_value zone = lr_text(lr_zone_name(z));
+    int same = mode == LR_ISO && (is_instant(from_decl) == is_instant(to_decl) || !(is_instant(from_decl) || is_naive(from_decl)));
+    if (same) lr_sqlf(q, "CAST(%Q AS %s)", expr, to_decl);
+    if (same) return;
+    instant(&at, expr, mode, z, from_decl);
+    if (is_instant(to_decl)) lr_sqlf(q, "%Q", &at);
+    else lr_sqlf(q, "CAST(%Q AT TIME ZONE %V AS %s)", &at, &zone, to_decl);
+}
+
+static void distinct(lr_sql *q, const lr_sql *a, const lr_sql *b, int loose)
+{
+    const char *as = loose ? "::text COLLATE \"C\"" : "";
+    lr_sqlf(q, "%Q%s IS DISTINCT FROM %Q%s", a, as, b, as);
+}
+
 static void forever(lr_sql *q)
 {
     lr_sqlf(q, "'infinity'::timestamptz");
@@ -200,6 +219,9 @@ const lr_dialect lr_postgres_dialect = {
     .misplaced = misplaced,
     .newest = newest,
     .instant = instant,
+    .moment = moment,
+    .distinct = distinct,
+    .quote = "quote_literal",
     .forever = forever,
     .order = order,
     .total = total,

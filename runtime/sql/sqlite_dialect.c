@@ -255,6 +255,20 @@ static void instant(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_z
     lr_sqlf(q, "lrun_us(%Q, %V, %V)", expr, &name, &zone);
 }
 
+static void moment(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z, const char *from_decl, const char *to_decl)
+{
+    lr_value name = lr_text(mode_name(mode)), zone = lr_text(lr_zone_name(z));
+    (void)from_decl;
+    int cut = lr_sqlite_is_date(to_decl);
+    lr_sqlf(q, cut ? "substr(lrun_moment(%Q, %V, %V), 1, 10)" : "lrun_moment(%Q, %V, %V)", expr, &name, &zone);
+}
+
+static void distinct(lr_sql *q, const lr_sql *a, const lr_sql *b, int loose)
+{
+    (void)loose;
+    lr_sqlf(q, "%Q COLLATE BINARY IS NOT %Q", a, b);
+}
+
 static void newest(lr_sql *q, const lr_sql *from, const lr_sql *column, lr_time_mode mode,
                    const lr_zone *z, const char *decl, const int64_t *limit_us)
 {
@@ -333,6 +347,9 @@ const lr_dialect lr_sqlite_dialect = {
     .indexed = lr_sqlite_indexed,
     .newest = newest,
     .instant = instant,
+    .moment = moment,
+    .distinct = distinct,
+    .quote = "quote",
     .order = order,
     .forever = forever,
     .total = total,

@@ -7,7 +7,7 @@ local ORDER_105 = "SELECT order_id, customer_id, order_date, printf('%.2f', amou
 local OTHERS = "SELECT * FROM dw_orders WHERE order_id <> 105 ORDER BY 1"
 
 describe("jobs/", function()
-  for _, name in ipairs { "orders", "orders_incremental", "orders_full", "high_water_mark", "revenue_by_country" } do
+  for _, name in ipairs { "orders", "orders_incremental", "orders_full", "high_water_mark", "revenue_by_country", "dim_customer" } do
     it(name .. " is under 20 lines of code", function()
       local code = 0
       for line in files.read(world.root .. "/jobs/" .. name .. ".lua"):gmatch "[^\n]+" do
@@ -208,5 +208,56 @@ describe("jobs/revenue_by_country.lua", function()
       s:ok("jobs/revenue_by_country.lua", "--logical-date", ("2026-01-%02d"):format(day))
     end
     assert.equal(#state, #s:state())
+  end)
+end)
+
+describe("jobs/dim_customer.lua", function()
+  local BY_COUNTRY = "SELECT country, printf('%.2f', sum(revenue)) FROM dw_revenue_by_country GROUP BY 1 ORDER BY 1"
+  local function day(n) return ("2026-01-%02d"):format(n) end
+
+  -- Night after night from the table of today's customers; Asha moves on the 8th.
+  local function built()
+    local s = shop.new()
+    s:warehouse "DROP TABLE dim_customer"
+    s:source "UPDATE customers SET country = 'IN' WHERE customer_id = 1"
+    for n = 1, 10 do
+      if n == 8 then s:source "UPDATE customers SET country = 'DE' WHERE customer_id = 1" end
+      s:ok("jobs/dim_customer.lua", "--logical-date", day(n))
+    end
+    return s
+  end
+
+  it("builds the chapter's dimension day by day, and the facts of past days join it as then", function()
+    local s = built()
+    assert.same({ "1|Asha|IN|2026-01-01|2026-01-08", "1|Asha|DE|2026-01-08|9999-12-31", "2|Ravi|IN|2026-01-01|9999-12-31",
+      "3|Lena|DE|2026-01-01|9999-12-31" }, s:rows "SELECT * FROM dim_customer ORDER BY customer_id, valid_from")
+    local state = s:rows "SELECT * FROM dim_customer ORDER BY customer_id, valid_from"
+    s:ok("jobs/dim_customer.lua", "--logical-date", day(10))
+    assert.same(state, s:rows "SELECT * FROM dim_customer ORDER BY customer_id, valid_from")
+    s:ok("backfill", "jobs/revenue_by_country.lua", "--from", day(3), "--to", day(10))
+    assert.same({ "DE|25.50", "IN|90.00" }, s:rows(BY_COUNTRY))
+  end)
+
+  it("takes a late correction, which moves exactly the facts of its days", function()
+    local s = shop.new()
+    s:ok("backfill", "jobs/revenue_by_country.lua", "--from", day(3), "--to", day(10))
+    local others = s:rows "SELECT * FROM dw_revenue_by_country WHERE order_date <> '2026-01-03' ORDER BY 1, 2"
+    s:write("jobs/correct.lua", [[job {}
+      local rows = extract { sql = "SELECT 1 AS customer_id, 'Asha' AS name, 'DE' AS country, '2026-01-03' AS moved " ..
+        "UNION ALL SELECT 1, 'Asha', 'IN', '2026-01-04'" }
+      scd2_merge { rows, into = "dim_customer", key = "customer_id", track = { "name", "country" }, at = "moved" }]])
+    s:ok "jobs/correct.lua"
+    assert.same({ "IN|2025-06-01|2026-01-03", "DE|2026-01-03|2026-01-04", "IN|2026-01-04|2026-01-08", "DE|2026-01-08|9999-12-31" },
+      s:rows "SELECT country, valid_from, valid_to FROM dim_customer WHERE customer_id = 1 ORDER BY valid_from")
+    s:ok("backfill", "jobs/revenue_by_country.lua", "--from", day(3), "--to", day(3))
+    assert.same({ "DE|65.50", "IN|50.00" }, s:rows(BY_COUNTRY))
+    assert.same(others, s:rows "SELECT * FROM dw_revenue_by_country WHERE order_date <> '2026-01-03' ORDER BY 1, 2")
+  end)
+
+  it("refuses a day that says something else when it is run again", function()
+    local s = built()
+    local r = s:lrun("jobs/dim_customer.lua", "--logical-date", day(3)) -- today's table: Asha in DE
+    assert.equal(1, r.status)
+    assert.is_truthy(r.err:find("two values at the same time for (key, time): (1, 2026-01-03)", 1, true), r.err)
   end)
 end)

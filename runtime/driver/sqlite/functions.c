@@ -2,6 +2,8 @@
  *
  *   lrun_us(value, mode, zone)      microseconds since 1970 UTC; NULL for NULL;
  *                                   an error where the value is no time
+ *   lrun_moment(value, mode, zone)  the instant as text of the zone's clock, a bare
+ *                                   date at midnight
  *   lrun_try_us(value, zone)        the same for ISO text, else NULL
  *   lrun_misplaced(value, mode, zone, start, its instant, start_open, stop, its instant, stop_closed)
  *                                   1 where comparing the stored form with the
@@ -95,6 +97,20 @@ static void fn_us(sqlite3_context *ctx, int n, sqlite3_value **v)
         describe_value(ctx, v[0], "is no time that lrun can read");
     else
         sqlite3_result_int64(ctx, t.us);
+}
+
+static void fn_moment(sqlite3_context *ctx, int n, sqlite3_value **v)
+{
+    (void)n;
+    if (sqlite3_value_type(v[0]) == SQLITE_NULL) return;
+    const char *mode = (const char *)sqlite3_value_text(v[1]);
+    const lr_zone *z = zone_arg(ctx, v[2], 2);
+    char text[40];
+    instant t;
+    if (to_instant(v[0], mode, z, &t) != 0)
+        describe_value(ctx, v[0], "is no time that lrun can read");
+    else
+        sqlite3_result_text(ctx, lr_format_short(z, t.us, text), -1, SQLITE_TRANSIENT);
 }
 
 static void fn_try_us(sqlite3_context *ctx, int n, sqlite3_value **v)
@@ -231,6 +247,7 @@ int lr_sqlite_register_functions(sqlite3 *db)
 {
     const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
     if (sqlite3_create_function(db, "lrun_us", 3, flags, NULL, fn_us, NULL, NULL) != SQLITE_OK ||
+        sqlite3_create_function(db, "lrun_moment", 3, flags, NULL, fn_moment, NULL, NULL) != SQLITE_OK ||
         sqlite3_create_function(db, "lrun_try_us", 2, flags, NULL, fn_try_us, NULL, NULL) != SQLITE_OK ||
         sqlite3_create_function(db, "lrun_misplaced", 9, flags, NULL, fn_misplaced, NULL, NULL) != SQLITE_OK ||
         sqlite3_create_function(db, "lrun_within", 9, flags, NULL, fn_within, NULL, NULL) != SQLITE_OK ||

@@ -1,0 +1,463 @@
+/* scd2_merge: sightings into a type 2 dimension, in whatever order they come. */
+#include "primitive/target.h"
+#include "run/ledger.h"
+#include "sql/scd2.h"
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+
+static const lr_option options[] = {
+    LR_WRITE_OPTIONS,
+    {"key", LR_ARG_STRING | LR_ARG_LIST, 1, NULL, "column or columns that name a thing over time"},
+    {"track", LR_ARG_STRING | LR_ARG_LIST, 0, "all but the key and at", "columns whose change makes a version"},
+    {"at", LR_ARG_STRING, 0, "the logical date", "the column with the time of the change"},
+    {"absent", LR_ARG_STRING, 0, "keep", "\"close\": keys that a full extract no longer has end at the logical date, else at run_start"},
+    {"allow_empty", LR_ARG_BOOL, 0, "false", "let an empty extract close everything"},
+    {"from", LR_ARG_STRING, 0, "valid_from", "the version's first moment (included)"},
+    {"to", LR_ARG_STRING, 0, "valid_to", "the first moment after it (excluded); 9999-12-31 is open"},
+};
+
+static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e);
+
+const lr_primitive lr_primitive_scd2_merge = {
+    .name = "scd2_merge",
+    .summary = "keep a type 2 dimension: one row for each version of a key, [valid_from, valid_to)",
+    .first_name = "the rows",
+    .first_accepts = LR_ARG_ROWS,
+    .options = options,
+    .noptions = sizeof options / sizeof options[0],
+    .writes = 1,
+    .returns = "{ read, inserted, updated, deleted, skipped }: versions; skipped are sightings that changed nothing",
+    .refuses = "NULL in the key or in at; a key and time with two values; no at and no logical date; absent = \"close\" on a windowed "
+               "extract, or on an empty one without allow_empty",
+    .example = "scd2_merge { customers, into = \"dim_customer\", key = \"customer_id\", track = { \"name\", \"country\" } }",
+    .idea = "Kimball's type 2 slowly changing dimension; sightings kept so that late ones find their place",
+    .call = call,
+};
+
+typedef struct work {
+    lr_run *run;
+    lr_target t;
+    lr_scd2 s;
+    lr_rowset *rows;  /* key, track, from, to */
+    const char *at;   /* column, or NULL */
+    int64_t at_us;    /* of the logical date, or of what closes */
+    int close;
+    lr_counts c;
+} work;
+
+/* ---- the rows as versions without an end ---- */
+
+static int is_timelike(const lr_dialect *d, const char *decl)
+{
+    return d->is_date(decl) || strncasecmp(decl, "timestamp", 9) == 0 || strncasecmp(decl, "datetime", 8) == 0;
+}
+
+static void add_field(lr_rowset *rs, const lr_field *f)
+{
+    rs->fields[rs->n++] = *f;
+}
+
+/* The type of valid_from in a dimension that is to be made. */
+static lr_field bound_field(const work *w, const char *name)
+{
+    const lr_rowset *in = w->rows->input;
+    const lr_dialect *from = lr_rowset_extract(w->rows)->place->dialect, *d = w->run->session->warehouse->dialect;
+    lr_field f = {.name = name, .decl = w->run->job->grain == LR_HOUR ? "TIMESTAMP" : "DATE", .declared = 1};
+    for (int i = 0; w->at != NULL && i < in->n; i++) {
+        const lr_field *at = &in->fields[i];
+        if (!lr_name_equal(d, at->name, w->at)) continue;
+        f.decl = "TIMESTAMP";
+        if (lr_rowset_extract(w->rows)->time == LR_ISO && (is_timelike(from, at->decl) || (from == d && d->merges_by_row && at->decl[0] != 0 && strcasecmp(at->decl, "TEXT") == 0))) {
+            f = *at;
+            f.name = name;
+        }
+    }
+    f.not_null = f.primary = 0;
+    return f;
+}
+
+static lr_time_mode mode_of(const work *w)
+{
+    const lr_rowset *x = lr_rowset_extract(w->rows);
+    const lr_dialect *d = w->run->session->warehouse->dialect;
+    return w->at != NULL && x->time_name != NULL && lr_name_equal(d, x->time_name, w->at) ? x->time : LR_ISO;
+}
+
+static const char *edge_value(const work *w, int64_t us, const char *decl, lr_value *out)
+{
+    lr_edge edge = {.set = 1, .us = us};
+    if (w->run->session->warehouse->dialect->is_date(decl)) edge.us = lr_grain_floor(w->run->job->zone, LR_DAY, us);
+    w->run->session->warehouse->dialect->edge(&w->run->arena, &edge, LR_ISO, w->run->job->zone, decl);
+    *out = edge.value;
+    return decl;
+}
+
+/* SELECT key, track, at AS valid_from, open AS valid_to FROM (rows). The bounds'
+ * types are the dimension's where it is there. */
+static void describe(work *w, const char *from_decl, const char *to_decl)
+{
+    const lr_dialect *d = w->run->session->warehouse->dialect;
+    lr_rowset *rs = w->rows;
+    const lr_value forever = lr_text("9999-12-31");
+    lr_value at;
+    rs->select = lr_sql_new(&w->run->arena);
+    rs->from = lr_sql_new(&w->run->arena);
+    lr_sqlf(&rs->select, "SELECT ");
+    for (int i = 0; i < w->s.nkey; i++) lr_sqlf(&rs->select, "%I, ", w->s.key[i]);
+    for (int i = 0; i < w->s.ntrack; i++) lr_sqlf(&rs->select, "%I, ", w->s.track[i]);
+    if (w->at != NULL) {
+        lr_sql column = lr_sql_column(&w->run->arena, NULL, w->at);
+        const char *decl = rs->input->fields[lr_rowset_field(w->run, rs->input, w->at, &(lr_err){0})].decl;
+        d->moment(&rs->select, &column, mode_of(w), w->run->job->zone, decl, from_decl);
+    } else {
+        edge_value(w, w->at_us, from_decl, &at);
+        d->typed(&rs->select, &at, from_decl);
+    }
+    lr_sqlf(&rs->select, " AS %I, ", w->s.from);
+    d->typed(&rs->select, &forever, to_decl);
+    lr_sqlf(&rs->select, " AS %I FROM (", w->s.to);
+    lr_sqlf(&rs->from, ") AS \"rows\"");
+}
+
+static int derive(work *w, lr_rowset *input, lr_err *e)
+{
+    lr_run *run = w->run;
+    lr_rowset *rs = lr_alloc(&run->arena, sizeof *rs);
+    w->rows = rs;
+    rs->kind = LR_ROWS_GROUP;
+    rs->prepared = 1; /* every type is known */
+    rs->where = input->where;
+    rs->title = input->title;
+    rs->input = input;
+    rs->window = input->window;
+    rs->fields = lr_alloc(&run->arena, (size_t)(w->s.nkey + w->s.ntrack + 2) * sizeof *rs->fields);
+    const char **groups[] = {w->s.key, w->s.track};
+    const int counts[] = {w->s.nkey, w->s.ntrack};
+    for (int g = 0; g < 2; g++)
+        for (int i = 0; i < counts[g]; i++) {
+            int f = lr_rowset_field(run, input, groups[g][i], e);
+            if (f < 0) return -1;
+            add_field(rs, &input->fields[f]);
+        }
+    if (w->at != NULL && lr_rowset_field(run, input, w->at, e) < 0) return -1;
+    lr_field from = bound_field(w, w->s.from), to = bound_field(w, w->s.to);
+    add_field(rs, &from);
+    add_field(rs, &to);
+    return 0;
+}
+
+/* ---- options ---- */
+
+static int tracked_by_default(work *w, const lr_rowset *in)
+{
+    const lr_dialect *d = w->run->session->warehouse->dialect;
+    w->s.track = lr_alloc(&w->run->arena, (size_t)(in->n + 1) * sizeof *w->s.track);
+    for (int i = 0; i < in->n; i++) {
+        const char *name = in->fields[i].name;
+        int taken = w->at != NULL && lr_name_equal(d, name, w->at);
+        for (int k = 0; k < w->s.nkey; k++) taken |= lr_name_equal(d, name, w->s.key[k]);
+        if (!taken) w->s.track[w->s.ntrack++] = name;
+    }
+    return 0;
+}
+
+static int read_options(work *w, const lr_args *args, lr_err *e)
+{
+    const lr_primitive *p = &lr_primitive_scd2_merge;
+    lr_run *run = w->run;
+    const lr_dialect *d = run->session->warehouse->dialect;
+    const lr_rowset *in = args->first.p;
+    const char *absent = lr_arg_text(lr_arg_of(p, args, "absent"), "keep");
+    w->at = lr_dup(&run->arena, lr_arg_text(lr_arg_of(p, args, "at"), NULL));
+    w->s.from = lr_dup(&run->arena, lr_arg_text(lr_arg_of(p, args, "from"), "valid_from"));
+    w->s.to = lr_dup(&run->arena, lr_arg_text(lr_arg_of(p, args, "to"), "valid_to"));
+    if (lr_arg_names(&run->arena, lr_arg_of(p, args, "key"), &w->s.key, &w->s.nkey, e) != 0) return -1;
+    if (lr_arg_names(&run->arena, lr_arg_of(p, args, "track"), &w->s.track, &w->s.ntrack, e) != 0) return -1;
+    if (w->s.nkey == 0) return lr_fail(e, LR_FAILED, "key is empty");
+    if (lr_arg_of(p, args, "track")->type == LR_ARG_NONE && tracked_by_default(w, in) != 0) return -1;
+    for (int i = 0; i < w->s.ntrack; i++) {
+        const char *name = w->s.track[i];
+        int clash = lr_name_equal(d, name, w->s.from) || lr_name_equal(d, name, w->s.to);
+        for (int k = 0; k < w->s.nkey; k++) clash |= lr_name_equal(d, name, w->s.key[k]);
+        if (!clash) continue;
+        lr_fail(e, LR_FAILED, "track: %s is the key's, or the version's own column", name);
+        return lr_hint(e, "leave it out of track; from and to name the version's columns otherwise");
+    }
+    w->close = strcmp(absent, "close") == 0;
+    if (!w->close && strcmp(absent, "keep") != 0) {
+        lr_fail(e, LR_FAILED, "absent = \"%s\" is not known", absent);
+        return lr_hint(e, "use \"keep\" or \"close\"");
+    }
+    if (w->close && in->window != NULL) {
+        lr_fail(e, LR_FAILED, "absent = \"close\" needs a full extract, and these rows are those of a window: %s", lr_window_text(run, in->window));
+        return lr_hint(e, "leave window out, so that a key that is not there is gone");
+    }
+    if (w->at == NULL && !run->job->has_logical) {
+        lr_fail(e, LR_FAILED, "there is no time of the change: no at, and no logical date");
+        return lr_hint(e, "pass at = \"updated_at\", or run with --logical-date");
+    }
+    w->at_us = run->job->has_logical ? run->job->logical_start : run->job->run_start;
+    return 0;
+}
+
+/* ---- temporary tables ---- */
+
+static int make_stage(work *w, lr_table *t, int all, int extra, lr_err *e)
+{
+    lr_run *run = w->run;
+    const lr_place *house = run->session->warehouse;
+    const lr_relation *dim = w->s.dim;
+    lr_field *fields = lr_alloc(&run->arena, (size_t)(w->s.nkey + w->s.ntrack + 8) * sizeof *fields);
+    int n = 0;
+    const char **groups[] = {w->s.key, w->s.track, &w->s.from};
+    const int counts[] = {w->s.nkey, all ? w->s.ntrack : 0, all ? 1 : 0};
+    for (int g = 0; g < 3; g++)
+        for (int i = 0; i < counts[g]; i++) {
+            int at = lr_field_find(house->dialect, dim, groups[g][i]);
+            fields[n++] = (lr_field){.name = groups[g][i], .decl = dim->fields[at].decl};
+        }
+    const char *names[] = {LR_SCD2_WAS, LR_SCD2_THERE, LR_SCD2_KEPT, LR_SCD2_TWICE};
+    if (extra > 0) fields[n++] = (lr_field){.name = LR_SCD2_TO, .decl = w->s.to_decl};
+    for (int i = 0; i < extra; i++) fields[n++] = (lr_field){.name = names[i], .decl = "integer"};
+    if (lr_stage_name(run, t, e) != 0) return -1;
+    lr_stage_made(run, t);
+    lr_sql q = lr_sql_new(&run->arena);
+    house->dialect->create_table(&q, t, fields, n, NULL, 0, run->session->stages);
+    return lr_exec(run, house, &q, NULL, e);
+}
+
+static int run_one(work *w, const lr_sql *q, int64_t *changed, lr_err *e)
+{
+    return lr_exec(w->run, w->run->session->warehouse, q, changed, e);
+}
+
+/* "(7, 2026-01-20), (8, ...)" of a SELECT; "" where it has no rows. */
+static int rows_text(work *w, const lr_sql *q, lr_buf *b, lr_err *e)
+{
+    const lr_place *house = w->run->session->warehouse;
+    lr_cursor *k;
+    const lr_value *row;
+    int n, got;
+    if (lr_query(w->run, house, q, &k, e) != 0) return -1;
+    house->driver->columns(k, &n);
+    while ((got = house->driver->next(k, &row, e)) == 1) {
+        lr_buf_puts(b, b->len > 0 ? ", (" : "(");
+        for (int i = 0; i < n; i++) {
+            const char *text = lr_value_text(&w->run->arena, &row[i]);
+            lr_buf_printf(b, "%s%s", i > 0 ? ", " : "", text != NULL ? text : "NULL");
+        }
+        lr_buf_putc(b, ')');
+    }
+    house->driver->finish(k);
+    return got;
+}
+
+static int refuse_rows(work *w, const lr_sql *q, const char *message, const char *hint, lr_err *e)
+{
+    lr_buf b = {0};
+    int failed = rows_text(w, q, &b, e);
+    if (failed == 0 && b.len > 0) {
+        lr_fail(e, LR_FAILED, message, b.data);
+        failed = lr_hint(e, "%s", hint);
+    }
+    lr_buf_free(&b);
+    return failed;
+}
+
+/* ---- checks of the sightings ---- */
+
+static int check_sightings(work *w, const lr_args *args, lr_err *e)
+{
+    lr_run *run = w->run;
+    const lr_dialect *d = w->s.d;
+    const lr_primitive *p = &lr_primitive_scd2_merge;
+    for (int i = 0; i <= w->s.nkey; i++) {
+        const char *name = i < w->s.nkey ? w->s.key[i] : w->s.from;
+        lr_sql q = lr_sql_new(&run->arena);
+        lr_value n;
+        lr_sqlf(&q, "SELECT count(*) FROM %T WHERE %I IS NULL", &w->s.sightings, name);
+        if (lr_query_value(run, run->session->warehouse, &q, &run->arena, &n, NULL, e) != 0) return -1;
+        if (n.i == 0) continue;
+        lr_fail(e, LR_FAILED, "%s is NULL in %lld row%s of the extract", i < w->s.nkey ? name : w->at, (long long)n.i, n.i == 1 ? "" : "s");
+        return lr_hint(e, "leave such rows out with where, or correct them in the source");
+    }
+    if (w->at != NULL && d->is_date(w->s.from_decl)) {
+        lr_sql at = lr_sql_column(&run->arena, NULL, w->at), q = lr_sql_new(&run->arena), day = lr_sql_new(&run->arena), inner = lr_sql_new(&run->arena);
+        const char *decl = w->rows->input->fields[lr_rowset_field(run, w->rows->input, w->at, e)].decl;
+        if (lr_rowset_sql(run, w->rows->input, &inner, e) != 0) return -1;
+        d->moment(&day, &at, mode_of(w), run->job->zone, decl, w->s.from_decl);
+        lr_sqlf(&q, "SELECT ");
+        for (int i = 0; i < w->s.nkey; i++) lr_sqlf(&q, "%I, ", w->s.key[i]);
+        lr_sqlf(&q, "%I FROM (%Q) AS \"rows\" WHERE ", w->at, &inner);
+        d->instant(&q, &at, mode_of(w), run->job->zone, decl);
+        lr_sqlf(&q, " <> ");
+        d->instant(&q, &day, LR_ISO, run->job->zone, w->s.from_decl);
+        lr_sqlf(&q, " LIMIT 5");
+        if (!d->is_date(decl) && refuse_rows(w, &q, "the times of these changes are finer than the dates of the dimension: %s",
+                                             "give valid_from and valid_to a type with a time, or at a column of dates", e) != 0)
+            return -1;
+    }
+    if (!w->close || w->c.read > 0 || lr_arg_bool(lr_arg_of(p, args, "allow_empty"), 0)) return 0;
+    int any;
+    lr_sql all = lr_sql_new(&run->arena);
+    lr_sqlf(&all, "SELECT 1 FROM %T", &w->s.dim->table);
+    if (lr_any_row(run, run->session->warehouse, &all, &any, e) != 0) return -1;
+    if (!any) return 0;
+    lr_fail(e, LR_FAILED, "the extract is empty, and absent = \"close\" would end every key of %s", w->t.name);
+    return lr_hint(e, "look why the source is empty, or pass allow_empty = true");
+}
+
+/* ---- the work ---- */
+
+static int step(work *w, void (*build)(const lr_scd2 *, lr_sql *), int64_t *changed, lr_err *e)
+{
+    lr_sql q = lr_sql_new(&w->run->arena);
+    int64_t n = 0;
+    build(&w->s, &q);
+    if (run_one(w, &q, &n, e) != 0) return -1;
+    if (changed != NULL) *changed += n;
+    return 0;
+}
+
+/* All that is known of the keys left, and what follows from it. */
+static int gather(work *w, lr_err *e)
+{
+    lr_scd2 *s = &w->s;
+    if (make_stage(w, &s->events, 1, 2, e) != 0 || make_stage(w, &s->states, 1, 4, e) != 0) return -1;
+    for (int kind = 0; kind < LR_SCD2_KINDS; kind++) {
+        lr_sql q = lr_sql_new(&w->run->arena);
+        if (lr_scd2_events(s, kind, &q) && run_one(w, &q, NULL, e) != 0) return -1;
+    }
+    if (step(w, lr_scd2_states, NULL, e) != 0) return -1;
+    lr_sql q = lr_sql_new(&w->run->arena);
+    lr_scd2_conflicts(s, &q);
+    return refuse_rows(w, &q, "two values at the same time for (key, time): %s",
+                       "a key can have one value at a time: correct the source, or give the changes times of their own", e);
+}
+
+/* Which keys change, and which of them need no look at their history. */
+static int sort_keys(work *w, int64_t *left, lr_err *e)
+{
+    lr_scd2 *s = &w->s;
+    lr_sql all = lr_sql_new(&w->run->arena);
+    if (make_stage(w, &s->keys, 0, 0, e) != 0 || make_stage(w, &s->simple, 1, 0, e) != 0) return -1;
+    if (step(w, lr_scd2_changed_keys, NULL, e) != 0 || step(w, lr_scd2_simple, NULL, e) != 0) return -1;
+    if (step(w, lr_scd2_not_simple, NULL, e) != 0) return -1;
+    if (s->absent != NULL && step(w, lr_scd2_gone_keys, NULL, e) != 0) return -1;
+    lr_sqlf(&all, "SELECT 1 FROM %T", &s->keys);
+    return lr_count_rows(w->run, &all, left, e);
+}
+
+static int write_changes(work *w, int simple, int others, lr_err *e)
+{
+    static const struct {
+        void (*build)(const lr_scd2 *, lr_sql *);
+        int simple;
+        size_t count;
+    } steps[] = {{lr_scd2_end_simple, 1, offsetof(lr_counts, updated)}, {lr_scd2_begin_simple, 1, offsetof(lr_counts, inserted)},
+                 {lr_scd2_delete, 0, offsetof(lr_counts, deleted)}, {lr_scd2_update, 0, offsetof(lr_counts, updated)},
+                 {lr_scd2_insert, 0, offsetof(lr_counts, inserted)}};
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        lr_sql q = lr_sql_new(&w->run->arena);
+        int64_t n = 0;
+        if (!(steps[i].simple ? simple : others)) continue;
+        steps[i].build(&w->s, &q);
+        if (lr_write(w->run, &q, &n, e) != 0) return -1;
+        *(int64_t *)((char *)&w->c + steps[i].count) += n;
+    }
+    return 0;
+}
+
+static int keep_sightings(work *w, int others, lr_err *e)
+{
+    for (int kind = others ? 0 : 1; kind < LR_SCD2_KEEPS; kind++) {
+        lr_sql q = lr_sql_new(&w->run->arena);
+        int64_t kept = 0;
+        if (lr_scd2_keep(&w->s, kind, &q) && run_one(w, &q, &kept, e) != 0) return -1;
+        if (kind < 2) w->c.skipped += kept;
+    }
+    return 0;
+}
+
+static int find_columns(work *w, lr_err *e)
+{
+    const lr_dialect *d = w->s.d;
+    const char *names[] = {w->s.from, w->s.to};
+    const char **decls[] = {&w->s.from_decl, &w->s.to_decl};
+    for (int i = 0; i < 2; i++) {
+        int at = lr_field_find(d, &w->t.rel, names[i]);
+        if (at < 0) {
+            lr_fail(e, LR_FAILED, "%s has no column \"%s\": it is no type 2 dimension", w->t.name, names[i]);
+            return lr_hint(e, "name the version's columns with from and to");
+        }
+        *decls[i] = w->t.rel.fields[at].decl;
+    }
+    int stamp = w->t.stamp != NULL ? lr_field_find(d, &w->t.rel, w->t.stamp) : -1;
+    if (stamp >= 0) w->s.stamp_decl = w->t.rel.fields[stamp].decl;
+    return 0;
+}
+
+static int known_types(work *w, const char *into, lr_err *e)
+{
+    const lr_place *house = w->run->session->warehouse;
+    lr_table table;
+    lr_relation rel;
+    lr_field from = bound_field(w, w->s.from);
+    const char *made = house->dialect->type_for(&w->run->arena, from.declared ? NULL : lr_rowset_extract(w->rows)->place->dialect, from.decl);
+    const char *from_decl = made, *to_decl = made;
+    if (house->dialect->resolve(house->driver, house->conn, &w->run->arena, house->schema, into, &table, e) != 0) return -1;
+    if (house->dialect->relation(house->driver, house->conn, &w->run->arena, &table, 0, &rel, e) != 0) return -1;
+    int f = rel.exists ? lr_field_find(house->dialect, &rel, w->s.from) : -1, t = rel.exists ? lr_field_find(house->dialect, &rel, w->s.to) : -1;
+    if (f >= 0) from_decl = rel.fields[f].decl;
+    if (t >= 0) to_decl = rel.fields[t].decl;
+    describe(w, from_decl, to_decl);
+    return 0;
+}
+
+static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
+{
+    const lr_primitive *p = &lr_primitive_scd2_merge;
+    work w = {.run = run};
+    lr_value absent;
+    w.s.d = run->session->warehouse->dialect;
+    w.s.zone = run->job->zone;
+    if (read_options(&w, args, e) != 0) return -1;
+    if (run->mode == LR_MODE_RECONCILE) return lr_target_noted(run, p, args, w.s.key, w.s.nkey, NULL, out, e);
+    if (derive(&w, (lr_rowset *)args->first.p, e) != 0) return -1;
+    if (known_types(&w, lr_arg_text(lr_arg_of(p, args, "into"), NULL), e) != 0) return -1;
+    const char **version = lr_alloc(&run->arena, (size_t)(w.s.nkey + 2) * sizeof *version);
+    for (int i = 0; i < w.s.nkey; i++) version[i] = w.s.key[i];
+    version[w.s.nkey] = w.s.from;
+    lr_args mine = *args;
+    mine.first.p = w.rows;
+    if (lr_target_open(run, p, &mine, version, w.s.nkey + 1, NULL, 0, &w.t, e) != 0 || find_columns(&w, e) != 0) return -1;
+    w.s.dim = &w.t.rel;
+    w.s.dim_name = w.t.name;
+    w.s.all_name = lr_printf(&run->arena, "%s (all keys)", w.t.name);
+    w.s.stamp = w.t.stamp;
+    w.s.stamp_value = w.t.stamp_value;
+    w.s.seen = lr_ledger_table(run->session, "lrun_scd2_seen");
+    if (w.close) {
+        edge_value(&w, w.at_us, w.s.from_decl, &absent);
+        w.s.absent = &absent;
+    }
+    int64_t left = 1;
+    if (run->mode == LR_MODE_PLAN) {
+        w.s.states = (lr_table){NULL, "lrun_states"};
+        w.s.simple = (lr_table){NULL, "lrun_simple"};
+    } else {
+        if (make_stage(&w, &w.s.sightings, 1, 0, e) != 0) return -1;
+        lr_sql q = lr_sql_new(&run->arena);
+        lr_scd2_take(&w.s, &w.t.rows, &q);
+        if (run_one(&w, &q, &w.c.read, e) != 0 || check_sightings(&w, args, e) != 0) return -1;
+        if (w.close && step(&w, lr_scd2_there, NULL, e) != 0) return -1;
+        if (sort_keys(&w, &left, e) != 0 || (left > 0 && gather(&w, e) != 0)) return -1;
+    }
+    if (write_changes(&w, 1, left > 0, e) != 0) return -1;
+    if (run->mode != LR_MODE_PLAN && keep_sightings(&w, left > 0, e) != 0) return -1;
+    w.t.source = (lr_rowset *)args->first.p;
+    w.t.key = w.s.key;
+    w.t.nkey = w.s.nkey;
+    return lr_target_done(run, &w.t, &w.c, NULL, NULL, out, e);
+}

@@ -1,0 +1,87 @@
+/* scd2.h - the statements that keep a type 2 dimension. They are the same on
+ * every engine but for what the dialect writes into them.
+ *
+ * A version of a key is what was seen of it from valid_from on. All that was ever
+ * seen is known: the versions' first moments, the moments at which a key was gone
+ * (valid_to without a version that follows), and the sightings that changed
+ * nothing, which lrun_scd2_seen keeps; for an extract that ends the keys it does
+ * not have, once for all keys. So the versions of a key can be made anew from its
+ * sightings, old and new, in whatever order they came. Of those that changed
+ * nothing only the first from each new one on matters: it ends what is new.
+ */
+#ifndef LRUN_SQL_SCD2_H
+#define LRUN_SQL_SCD2_H
+
+#include "sql/dialect.h"
+
+typedef struct lr_scd2 {
+    const lr_dialect *d;
+    const lr_zone *zone;
+    const lr_relation *dim;
+    const char *dim_name;    /* as lrun_scd2_seen has it */
+    const char *all_name;    /* the same, for extracts of all keys */
+    const char **key, **track;
+    int nkey, ntrack;
+    const char *from, *to;   /* columns */
+    const char *from_decl, *to_decl;
+    const char *stamp;       /* or NULL */
+    const char *stamp_decl;
+    lr_value stamp_value;
+    const lr_value *absent;  /* keys that are not among the sightings were gone then; or NULL */
+    lr_table seen;           /* the ledger's */
+    lr_table sightings;      /* key, track, from: what is new */
+    lr_table keys;           /* key: those whose versions must be made anew */
+    lr_table simple;         /* key, track, from: one sighting each, later than all that is known */
+    lr_table events;         /* key, track, from, and LR_SCD2_EXTRA: all that is known of them */
+    lr_table states;         /* the same, told apart */
+} lr_scd2;
+
+/* More columns of events and states: the version's old end, whether one began
+ * there, whether the key was there; and of states: whether it differs from what
+ * was before, and whether that was at the same moment. */
+#define LR_SCD2_TO "lrun_to"
+#define LR_SCD2_WAS "lrun_was"
+#define LR_SCD2_THERE "lrun_there"
+#define LR_SCD2_KEPT "lrun_kept"
+#define LR_SCD2_TWICE "lrun_twice"
+
+/* INSERT INTO sightings from a SELECT of key, track, from. */
+void lr_scd2_take(const lr_scd2 *s, const lr_sql *rows, lr_sql *q);
+/* With absent: what was sighted before that moment was there then too. */
+void lr_scd2_there(const lr_scd2 *s, lr_sql *q);
+
+/* INSERT INTO keys: sightings that the version of their moment does not show;
+ * with absent, versions of keys that are gone. */
+void lr_scd2_changed_keys(const lr_scd2 *s, lr_sql *q);
+void lr_scd2_gone_keys(const lr_scd2 *s, lr_sql *q);
+
+/* INSERT INTO simple, and take those keys out of keys; then the dimension's
+ * changes for them: the open version ends, a new one begins. */
+void lr_scd2_simple(const lr_scd2 *s, lr_sql *q);
+void lr_scd2_not_simple(const lr_scd2 *s, lr_sql *q);
+void lr_scd2_end_simple(const lr_scd2 *s, lr_sql *q);
+void lr_scd2_begin_simple(const lr_scd2 *s, lr_sql *q);
+
+/* INSERT INTO events, in this order: new sightings, keys that are gone, the next
+ * sightings of a key and of all keys that changed nothing, versions, ends.
+ * Returns 0 where there is no such kind. */
+int lr_scd2_events(const lr_scd2 *s, int kind, lr_sql *q);
+#define LR_SCD2_KINDS 6
+
+/* INSERT INTO states. */
+void lr_scd2_states(const lr_scd2 *s, lr_sql *q);
+
+/* A SELECT of key and moment with two different states. */
+void lr_scd2_conflicts(const lr_scd2 *s, lr_sql *q);
+
+/* The dimension's own changes. */
+void lr_scd2_delete(const lr_scd2 *s, lr_sql *q);
+void lr_scd2_update(const lr_scd2 *s, lr_sql *q);
+void lr_scd2_insert(const lr_scd2 *s, lr_sql *q);
+
+/* INSERT INTO lrun_scd2_seen, three kinds: of keys made anew, of sightings that
+ * changed nothing, of all keys at once. 0 as above. */
+int lr_scd2_keep(const lr_scd2 *s, int kind, lr_sql *q);
+#define LR_SCD2_KEEPS 3
+
+#endif
