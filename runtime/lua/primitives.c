@@ -177,9 +177,9 @@ static void add_step(const lr_primitive *p, const lr_args *args, lr_err *e)
 {
     size_t n = strlen(p->name);
     if (strncmp(e->message, p->name, n) == 0 && strchr(": ", e->message[n]) != NULL) return;
-    static const char *const objects[] = {"into", "with"};
+    static const char *const objects[] = {"into", "with", "from"};
     for (int i = 0; i < p->noptions; i++)
-        for (int j = 0; j < 2; j++)
+        for (int j = 0; j < 3; j++)
             if (strcmp(p->options[i].name, objects[j]) == 0 && args->named[i].type == LR_ARG_STRING) {
                 lr_step(e, "%s %s %s", p->name, objects[j], args->named[i].value.s.p);
                 return;

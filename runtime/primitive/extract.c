@@ -207,6 +207,7 @@ static void add_field(lr_run *run, lr_rowset *rs, const char *name, const char *
     int at = lr_field_find(rs->place->dialect, &rs->relation, text);
     lr_sqlf(&rs->select, rs->n == 0 ? "SELECT " : ", ");
     rs->origins[rs->n] = NULL;
+    rs->texts[rs->n] = text;
     rs->fields[rs->n].name = lr_dup(&run->arena, name);
     rs->fields[rs->n].decl = "";
     if (at >= 0) {
@@ -234,6 +235,7 @@ static int read_columns(lr_run *run, lr_rowset *rs, const lr_arg *columns, lr_er
     int n = columns->type == LR_ARG_NONE ? rs->relation.nfields : columns->n;
     rs->fields = lr_alloc(&run->arena, (size_t)(n + 1) * sizeof *rs->fields);
     rs->origins = lr_alloc(&run->arena, (size_t)(n + 1) * sizeof *rs->origins);
+    rs->texts = lr_alloc(&run->arena, (size_t)(n + 1) * sizeof *rs->texts);
     rs->select = lr_sql_new(&run->arena);
     for (int i = 0; i < n; i++) {
         if (columns->type == LR_ARG_NONE) {

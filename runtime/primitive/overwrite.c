@@ -138,27 +138,6 @@ static int check_moved(lr_run *run, const lr_target *t, const lr_sql *inside, lr
     return lr_hint(e, "overwrite the partition where it was too, or use merge");
 }
 
-/* Bounds in the form of the target's column. */
-static int target_bounds(lr_run *run, const lr_target *t, const char *column, lr_bounds *b, lr_err *e)
-{
-    const lr_place *w = run->session->warehouse;
-    const lr_rowset *x = lr_rowset_extract(t->source);
-    int at = lr_field_find(w->dialect, &t->rel, column);
-    lr_time_column c = {.place = w, .table = t->name, .column = column, .decl = t->rel.fields[at].decl, .mode = x->time};
-    c.expr = lr_sql_column(&run->arena, NULL, column);
-    if (t->source->window->newest) {
-        b->start = t->source->window->start;
-        b->stop = t->source->window->stop;
-        b->mode = t->source->window->mode;
-        b->zone = run->job->zone;
-        b->decl = c.decl;
-        w->dialect->edge(&run->arena, &b->start, b->mode, b->zone, c.decl);
-        w->dialect->edge(&run->arena, &b->stop, b->mode, b->zone, c.decl);
-        return 0;
-    }
-    return lr_window_bounds(run, t->source->window, &c, b, e);
-}
-
 static int delete_and_insert(lr_run *run, const lr_target *t, const lr_sql *delete, lr_counts *c, lr_err *e)
 {
     if (!t->created && lr_write(run, delete, &c->deleted, e) != 0) return -1;
@@ -201,7 +180,6 @@ static int call_overwrite(lr_run *run, const lr_args *args, lr_result *out, lr_e
     const char **key, *column = NULL;
     int nkey, is_empty;
     lr_target t;
-    lr_bounds bounds = {0};
     lr_counts c = {0};
     if (lr_arg_names(&run->arena, lr_arg_of(p, args, "key"), &key, &nkey, e) != 0) return -1;
     if (time_column(run, args, &column, e) != 0) return -1;
@@ -216,16 +194,10 @@ static int call_overwrite(lr_run *run, const lr_args *args, lr_result *out, lr_e
         lr_fail(e, LR_FAILED, "%s has no column \"%s\" to cut the partition by", t.name, column);
         return lr_hint(e, "pass column = with the target's time column");
     }
-    if (target_bounds(run, &t, column, &bounds, e) != 0 || stage_sql(run, &t, e) != 0) return -1;
     lr_sql *more = lr_alloc(&run->arena, sizeof *more), inside = lr_sql_new(&run->arena), delete = lr_sql_new(&run->arena);
-    lr_sql expr = lr_sql_column(&run->arena, NULL, column), from = lr_sql_new(&run->arena);
     *more = lr_sql_new(&run->arena);
+    if (stage_sql(run, &t, e) != 0 || lr_target_inside(run, &t, column, &inside, e) != 0) return -1;
     if (lr_partition_sql(run, &t.rel, partition, more, e) != 0) return -1;
-    lr_sqlf(&from, " FROM %T WHERE 1=1", &t.rel.table);
-    /* forms that do not sort as time may be in the rows, or in the target */
-    bounds.by_instant = lr_rowset_extract(t.source)->bounds.by_instant;
-    if (!t.created && lr_check_times(run, run->session->warehouse, &t.rel.table, t.name, column, &from, &expr, &bounds, e) != 0) return -1;
-    d->within(&inside, &expr, &bounds);
     lr_sqlf(&inside, "%Q", more);
     if (check_inside(run, &t, column, &inside, partition, e) != 0) return -1;
     if (check_moved(run, &t, &inside, e) != 0) return -1;

@@ -294,42 +294,6 @@ static int warehouse_rows(plan *p, const lr_sql *moved, const char **key, int nk
     return 0;
 }
 
-/* Keys that the source has past the window by now: a source that lives on. */
-static int moved_on(plan *p, const char **key, int nkey, lr_sql *out, int *possible, lr_err *e)
-{
-    lr_run *run = p->run;
-    lr_rowset *x = lr_rowset_extract(p->rs);
-    *possible = nkey > 0 && x->relation.exists && x->window != NULL && x->bounds.stop.set;
-    lr_rowset *later = lr_alloc(&run->arena, sizeof *later);
-    later->kind = LR_ROWS_EXTRACT;
-    later->place = x->place;
-    later->title = x->title;
-    later->prepared = 1;
-    later->fields = lr_alloc(&run->arena, (size_t)(nkey + 1) * sizeof *later->fields);
-    later->select = lr_sql_new(&run->arena);
-    later->from = lr_sql_new(&run->arena);
-    for (int i = 0; *possible && i < nkey; i++) {
-        const char *origin = NULL;
-        for (int f = 0; f < x->n; f++)
-            if (strcmp(x->fields[f].name, key[i]) == 0) {
-                origin = x->origins[f];
-                later->fields[i] = x->fields[f];
-            }
-        if (origin == NULL) *possible = 0;
-        else lr_sqlf(&later->select, i == 0 ? "SELECT %I AS %I" : ", %I AS %I", origin, key[i]);
-        later->n++;
-    }
-    if (!*possible) return 0;
-    lr_bounds after = x->bounds;
-    lr_sql by = lr_sql_column(&run->arena, NULL, x->by);
-    after.start = x->bounds.stop;
-    after.start.inclusive = !x->bounds.stop.inclusive;
-    after.stop.set = 0;
-    lr_sqlf(&later->from, " FROM %T WHERE ", &x->relation.table);
-    x->place->dialect->within(&later->from, &by, &after);
-    return lr_rowset_sql(run, later, out, e);
-}
-
 static int condition(plan *p, const lr_args *args, const lr_written *w, const lr_arg *partition, lr_err *e)
 {
     const lr_primitive *me = &lr_primitive_reconcile;
@@ -420,7 +384,7 @@ static int compare(plan *p, const lr_args *args, const lr_written *w, lr_err *e)
     if (nb > 1) qsort(b, (size_t)nb, sizeof *b, compare_groups);
     /* Where both agree no row can have moved on. */
     if (!all_equal(p, a, na, b, nb)) {
-        if (moved_on(p, key, nkey, &later, &possible, e) != 0) return -1;
+        if (lr_moved_on(run, p->rs, key, nkey, &later, &possible, e) != 0) return -1;
         if (possible) {
             lr_sql without = lr_sql_new(&run->arena), count = lr_sql_new(&run->arena);
             lr_value before, after;

@@ -106,6 +106,44 @@ int lr_rowset_sql(lr_run *run, lr_rowset *rs, lr_sql *q, lr_err *e)
     return 0;
 }
 
+/* The same rows with fewer columns. */
+static lr_rowset *narrowed(lr_run *run, const lr_rowset *rs, const int *at, int n)
+{
+    lr_rowset *few = lr_alloc(&run->arena, sizeof *few);
+    *few = *rs;
+    few->fields = lr_alloc(&run->arena, (size_t)(n + 1) * sizeof *few->fields);
+    few->origins = lr_alloc(&run->arena, (size_t)(n + 1) * sizeof *few->origins);
+    few->select = lr_sql_new(&run->arena);
+    few->n = n;
+    for (int i = 0; i < n; i++) {
+        const lr_field *f = &rs->fields[at[i]];
+        const char *origin = rs->is_sql ? f->name : rs->origins[at[i]];
+        few->fields[i] = *f;
+        few->origins[i] = rs->origins != NULL ? rs->origins[at[i]] : NULL;
+        lr_sqlf(&few->select, i == 0 ? "SELECT " : ", ");
+        if (origin == NULL) lr_sqlf(&few->select, "(%s\n) AS %I", rs->texts[at[i]], f->name);
+        else if (strcmp(origin, f->name) == 0) lr_sqlf(&few->select, "%I", origin);
+        else lr_sqlf(&few->select, "%I AS %I", origin, f->name);
+    }
+    if (rs->is_sql) lr_sqlf(&few->select, " FROM (%Q\n) AS \"rows\"", &rs->select);
+    return few;
+}
+
+int lr_rowset_only(lr_run *run, lr_rowset *rs, const char **columns, int n, lr_sql *q, lr_err *e)
+{
+    int *at = lr_alloc(&run->arena, (size_t)(n + 1) * sizeof *at);
+    for (int i = 0; i < n; i++) {
+        at[i] = lr_rowset_field(run, rs, columns[i], e);
+        if (at[i] < 0) return -1;
+    }
+    if (rs->kind == LR_ROWS_EXTRACT && rs->staged == NULL) return lr_rowset_sql(run, narrowed(run, rs, at, n), q, e);
+    lr_sql inner = lr_sql_new(&run->arena);
+    if (lr_rowset_sql(run, rs, &inner, e) != 0) return -1;
+    for (int i = 0; i < n; i++) lr_sqlf(q, i == 0 ? "SELECT %I" : ", %I", rs->fields[at[i]].name);
+    lr_sqlf(q, " FROM (%Q) AS \"rows\"", &inner);
+    return 0;
+}
+
 int lr_rowset_home(lr_run *run, lr_rowset *rs, const lr_place **place, lr_sql *q, lr_err *e)
 {
     if (rs->kind == LR_ROWS_EXTRACT && rs->staged == NULL && rs->nshadowed == 0) {

@@ -38,6 +38,7 @@ typedef struct lr_rowset {
     const lr_place *place;
     lr_relation relation;     /* of `from`; not existing for sql = */
     const char **origins;     /* for each field the plain source column, or NULL */
+    const char **texts;       /* else the job's SQL for it */
     lr_sql select;            /* "SELECT ..." without FROM; for sql = all of it */
     lr_sql from;              /* " FROM t WHERE (...)" */
     int is_sql;
@@ -80,6 +81,9 @@ int lr_rowset_prepare(lr_run *run, lr_rowset *rs, lr_err *e);
 /* Append a SELECT of the rows at the warehouse, by their field names. Rows that
  * are elsewhere or pass through a function are staged first. */
 int lr_rowset_sql(lr_run *run, lr_rowset *rs, lr_sql *q, lr_err *e);
+
+/* As lr_rowset_sql, of some columns: no other is read from where the rows are. */
+int lr_rowset_only(lr_run *run, lr_rowset *rs, const char **columns, int n, lr_sql *q, lr_err *e);
 
 /* A SELECT of the rows where they are read best: an extract at its own
  * connection, so that nothing is moved only to be looked at; else at the

@@ -352,3 +352,39 @@ int lr_target_open(lr_run *run, const lr_primitive *p, const lr_args *args, cons
     t->direct = may_be_direct && w->dialect->checks_rows && lr_rowset_direct(run, t->source);
     return t->direct ? 0 : lr_target_rows(run, t, e);
 }
+
+int lr_target_find(lr_run *run, const lr_primitive *p, const lr_args *args, const char *option, const char **key, int nkey,
+                   lr_target *t, lr_err *e)
+{
+    const lr_place *w = run->session->warehouse;
+    const char *name = lr_arg_text(lr_arg_of(p, args, option), NULL);
+    lr_table table;
+    memset(t, 0, sizeof *t);
+    t->primitive = p;
+    t->source = (lr_rowset *)args->first.p;
+    t->key = key;
+    t->nkey = nkey;
+    for (int i = 0; i < nkey; i++)
+        if (lr_rowset_field(run, t->source, key[i], e) < 0) return -1;
+    if (w->dialect->resolve(w->driver, w->conn, &run->arena, w->schema, name, &table, e) != 0) return -1;
+    if (w->dialect->relation(w->driver, w->conn, &run->arena, &table, 1, &t->rel, e) != 0) return -1;
+    t->name = lr_dup(&run->arena, t->rel.exists ? t->rel.table.name : name);
+    if (!t->rel.exists) {
+        lr_fail(e, LR_FAILED, "%s does not exist", t->name);
+        return lr_hint(e, "correct %s, or load it first", option);
+    }
+    if (refuse_name(run, t, e) != 0 || refuse_reading(run, t, e) != 0) return -1;
+    for (int i = 0; i < nkey; i++) {
+        if (lr_field_find(w->dialect, &t->rel, key[i]) >= 0) continue;
+        lr_fail(e, LR_FAILED, "%s has no column \"%s\" to match the key with", t->name, key[i]);
+        return lr_hint(e, "name the key by the target's columns");
+    }
+    t->source->like = keep_relation(run, &t->rel);
+    if (run->mode == LR_MODE_PLAN) {
+        lr_event ev = {.name = "step"};
+        lr_event_text(&ev, "primitive", p->name);
+        lr_event_text(&ev, "target", t->name);
+        lr_report(run, &ev);
+    }
+    return lr_ledger_lock_target(run, t->name, e) != 0 ? -1 : lr_rowset_prepare(run, t->source, e);
+}

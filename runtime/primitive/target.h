@@ -28,6 +28,7 @@ typedef struct lr_target {
     int created;
     lr_sql rows;           /* the SELECT of the rows at the warehouse, see lr_target_rows */
     int direct;            /* they are not there, and need not be */
+    int loads_nothing;     /* the write only takes rows away: no watermark moves for it */
 } lr_target;
 
 /* index_column: where the target is made, the column to put an index on.
@@ -69,12 +70,24 @@ int lr_any_row(lr_run *run, const lr_place *place, const lr_sql *select, int *an
 int lr_target_done(lr_run *run, const lr_target *t, const lr_counts *c, const char *column,
                    const lr_sql *partition, lr_result *out, lr_err *e);
 
-/* " AND region = 'EU'" from { region = "EU" }, for the target. */
 /* Where only reconcile acts: what the write would have gone to, and no row is
  * moved. column NULL: the target has no time column of interest. */
 int lr_target_noted(lr_run *run, const lr_primitive *p, const lr_args *args, const char **key, int nkey, const char *column,
                     lr_result *out, lr_err *e);
 
+/* As lr_target_open, for a write that only takes rows away: the target must be
+ * there, and only the key's columns are looked at. option names it. */
+int lr_target_find(lr_run *run, const lr_primitive *p, const lr_args *args, const char *option, const char **key, int nkey,
+                   lr_target *out, lr_err *e);
+
+/* The condition that the target's rows in the window of the source fulfil. */
+int lr_target_inside(lr_run *run, const lr_target *t, const char *column, lr_sql *inside, lr_err *e);
+
+/* A SELECT of the keys that the source's snapshot has past the window by now; not
+ * possible where the rows are no table's, or have no window that ends. */
+int lr_moved_on(lr_run *run, lr_rowset *rows, const char **key, int nkey, lr_sql *out, int *possible, lr_err *e);
+
+/* " AND region = 'EU'" from { region = "EU" }, for the target. */
 int lr_partition_sql(lr_run *run, const lr_relation *rel, const lr_arg *partition, lr_sql *q, lr_err *e);
 
 #endif

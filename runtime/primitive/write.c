@@ -187,8 +187,8 @@ int lr_target_done(lr_run *run, const lr_target *t, const lr_counts *c, const ch
     w->nkey = t->nkey;
     w->next = run->written;
     run->written = w;
-    if (extract->window != NULL && !extract->consumed) lr_window_consume(run, extract->window);
-    extract->consumed = 1;
+    if (!t->loads_nothing && extract->window != NULL && !extract->consumed) lr_window_consume(run, extract->window);
+    extract->consumed |= !t->loads_nothing;
     if (plan) return 0;
     run->counts.read += c->read;
     run->counts.inserted += c->inserted;
@@ -209,31 +209,14 @@ int lr_target_done(lr_run *run, const lr_target *t, const lr_counts *c, const ch
     return run->mode == LR_MODE_RUN ? lr_ledger_add_write(run, t->name, t->primitive->name, c, e) : 0;
 }
 
-int lr_partition_sql(lr_run *run, const lr_relation *rel, const lr_arg *partition, lr_sql *q, lr_err *e)
-{
-    const lr_dialect *d = run->session->warehouse->dialect;
-    for (int i = 0; partition->type == LR_ARG_MAP && i < partition->n; i++) {
-        const char *name = partition->names[i];
-        const lr_arg *v = &partition->items[i];
-        int at = name != NULL ? lr_field_find(d, rel, name) : -1;
-        if (at < 0) {
-            lr_fail(e, LR_FAILED, "partition: %s has no column \"%s\"", rel->table.name, name != NULL ? name : "?");
-            return lr_hint(e, "write partition = { region = \"EU\" } with a column of the target");
-        }
-        if (v->type == LR_ARG_NULL) lr_sqlf(q, " AND %I IS NULL", rel->fields[at].name);
-        else if (v->type == LR_ARG_LIST || v->type == LR_ARG_MAP) return lr_fail(e, LR_FAILED, "partition: %s must be one value", name);
-        else lr_sqlf(q, " AND %I = %V", rel->fields[at].name, &v->value);
-    }
-    return 0;
-}
-
 int lr_target_noted(lr_run *run, const lr_primitive *p, const lr_args *args, const char **key, int nkey, const char *column,
                     lr_result *out, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
-    const char *into = lr_arg_text(lr_arg_of(p, args, "into"), NULL);
+    const char *into = lr_arg_text(&args->named[0], NULL); /* a write's first option is its target */
     lr_target t = {.primitive = p, .source = (lr_rowset *)args->first.p, .key = key, .nkey = nkey};
     const lr_counts none = {0};
+    t.loads_nothing = strcmp(p->options[0].name, "from") == 0;
     lr_sql *more = NULL;
     lr_table table;
     if (w->dialect->resolve(w->driver, w->conn, &run->arena, w->schema, into, &table, e) != 0) return -1;

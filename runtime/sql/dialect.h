@@ -149,6 +149,10 @@ struct lr_dialect {
      * transaction, 2 one that the transaction makes and drops again */
     void (*create_table)(lr_sql *q, const lr_table *t, const lr_field *fields, int n, const char **key,
                          int nkey, int temporary);
+    /* A table of a SELECT's rows, temporary as above. */
+    void (*keep)(lr_sql *q, const lr_table *t, const lr_sql *select, int temporary);
+    /* Delete the rows whose key is among the keys, where the condition holds. */
+    void (*delete_keys)(lr_sql *q, const lr_table *t, const lr_sql *where, const lr_table *keys, const char **key, int nkey);
     void (*create_index)(lr_sql *q, const lr_table *t, const char *column);
     void (*add_column)(lr_sql *q, const lr_table *t, const lr_field *field);
 

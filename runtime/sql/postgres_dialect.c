@@ -42,6 +42,21 @@ static void create_table(lr_sql *q, const lr_table *t, const lr_field *fields, i
     lr_sqlf(q, "%s)%s", nkey > 0 ? ")" : "", temporary == 1 ? " ON COMMIT DROP" : "");
 }
 
+static void keep(lr_sql *q, const lr_table *t, const lr_sql *select, int temporary)
+{
+    if (temporary == 1) lr_sqlf(q, "CREATE TEMP TABLE %I ON COMMIT DROP AS %Q", t->name, select);
+    else lr_sqlf(q, "CREATE UNLOGGED TABLE %T AS %Q", t, select);
+}
+
+static void delete_keys(lr_sql *q, const lr_table *t, const lr_sql *where, const lr_table *keys, const char **key, int nkey)
+{
+    /* the condition names the target's columns plainly, so the keys have other names */
+    lr_sqlf(q, "DELETE FROM %T AS \"target\" USING (SELECT ", t);
+    for (int i = 0; i < nkey; i++) lr_sqlf(q, i == 0 ? "%I AS \"lrun_key_%d\"" : ", %I AS \"lrun_key_%d\"", key[i], i + 1);
+    lr_sqlf(q, " FROM %T) AS \"keys\" WHERE %Q", keys, where);
+    for (int i = 0; i < nkey; i++) lr_sqlf(q, " AND \"target\".%I = \"keys\".\"lrun_key_%d\"", key[i], i + 1);
+}
+
 static void create_index(lr_sql *q, const lr_table *t, const char *column)
 {
     lr_sqlf(q, "CREATE INDEX ON %T (%I)", t, column);
@@ -212,6 +227,8 @@ const lr_dialect lr_postgres_dialect = {
     .scale = lr_postgres_scale,
     .temporary = lr_postgres_temporary,
     .create_table = create_table,
+    .keep = keep,
+    .delete_keys = delete_keys,
     .create_index = create_index,
     .add_column = add_column,
     .edge = edge,

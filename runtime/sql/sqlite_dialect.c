@@ -45,6 +45,20 @@ static void create_table(lr_sql *q, const lr_table *t, const lr_field *fields, i
     lr_sqlf(q, nkey > 0 ? "))" : ")");
 }
 
+static void keep(lr_sql *q, const lr_table *t, const lr_sql *select, int temporary)
+{
+    (void)temporary;
+    lr_sqlf(q, "CREATE TEMP TABLE %I AS %Q", t->name, select);
+}
+
+/* IN reads the keys once; a correlated EXISTS would index them for each row. */
+static void delete_keys(lr_sql *q, const lr_table *t, const lr_sql *where, const lr_table *keys, const char **key, int nkey)
+{
+    lr_sql list = lr_sql_new(q->arena);
+    for (int i = 0; i < nkey; i++) lr_sqlf(&list, i == 0 ? "%I" : ", %I", key[i]);
+    lr_sqlf(q, "DELETE FROM %T WHERE %Q AND (%Q) IN (SELECT %Q FROM %T)", t, where, &list, &list, keys);
+}
+
 static void create_index(lr_sql *q, const lr_table *t, const char *column)
 {
     const char *name = lr_printf(q->arena, "lrun_%s_%s", t->name, column);
@@ -339,6 +353,8 @@ const lr_dialect lr_sqlite_dialect = {
     .scale = lr_sqlite_scale,
     .create_table = create_table,
     .edge = edge,
+    .keep = keep,
+    .delete_keys = delete_keys,
     .create_index = create_index,
     .add_column = add_column,
     .within = within,

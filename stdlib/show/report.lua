@@ -14,8 +14,10 @@ local function rows(n) return n == 1 and "1 row" or n .. " rows" end
 -- "1 -> 1 rows" for what was replaced, counts for what was merged.
 local function write_line(f)
   local what
-  if f.primitive == "overwrite_partition" or f.primitive == "full_load" then
+  if f.primitive == "overwrite_partition" or f.primitive == "full_load" or f.primitive == "swap" then
     what = ("%d -> %s"):format(f.rows_deleted, rows(f.rows_inserted))
+  elseif f.primitive == "delete_missing" then
+    what = ("keys %d, deleted %d"):format(f.rows_read, f.rows_deleted)
   else
     what = ("read %d, inserted %d, updated %d"):format(f.rows_read, f.rows_inserted, f.rows_updated)
     if f.rows_deleted > 0 then what = what .. (", deleted %d"):format(f.rows_deleted) end
