@@ -101,18 +101,6 @@ static int refuse_target_nulls(lr_run *run, const lr_target *t, const lr_sql *in
     return 0;
 }
 
-/* A stage of the SELECT's rows. */
-static int set_aside(lr_run *run, const lr_sql *select, lr_table *stage, int64_t *n, lr_err *e)
-{
-    if (lr_run_open(run, e) != 0 || lr_stage_name(run, stage, e) != 0) return -1;
-    lr_sql q = lr_sql_new(&run->arena), all = lr_sql_new(&run->arena);
-    run->session->warehouse->dialect->keep(&q, stage, select, run->session->stages);
-    if (lr_exec(run, run->session->warehouse, &q, NULL, e) != 0) return -1;
-    lr_stage_made(run, stage);
-    lr_sqlf(&all, "SELECT 1 FROM %T", stage);
-    return lr_count_rows(run, &all, n, e);
-}
-
 /* Those of the keys that the source has past the window live on. */
 static int spare_moved(lr_run *run, const lr_target *t, lr_table *missing, int64_t *n, int64_t *moved, lr_err *e)
 {
@@ -126,7 +114,7 @@ static int spare_moved(lr_run *run, const lr_target *t, lr_table *missing, int64
     lr_sqlf(&left, " FROM %T AS \"missing\" LEFT JOIN (%Q) AS \"later\" ON ", missing, &later);
     same_keys(t, "missing", "later", &left);
     lr_sqlf(&left, " WHERE \"later\".%I IS NULL", t->key[0]);
-    if (set_aside(run, &left, &stage, n, e) != 0) return -1;
+    if (lr_stage_rows(run, &left, &stage, n, e) != 0) return -1;
     *missing = stage;
     *moved = before - *n;
     if (*moved > 0)
@@ -176,7 +164,7 @@ static int delete_rows(lr_run *run, const lr_args *args, lr_target *t, const lr_
         d->delete_keys(&delete, &t->rel.table, inside, &missing, t->key, t->nkey);
         return lr_write(run, &q, NULL, e) != 0 ? -1 : lr_write(run, &delete, NULL, e);
     }
-    if (lr_count_rows(run, &keys, &c->read, e) != 0 || set_aside(run, &gone, &missing, &n, e) != 0) return -1;
+    if (lr_count_rows(run, &keys, &c->read, e) != 0 || lr_stage_rows(run, &gone, &missing, &n, e) != 0) return -1;
     if (spare_moved(run, t, &missing, &n, &c->skipped, e) != 0) return -1;
     if (guard(run, args, t, inside, n, c->read, e) != 0) return -1;
     d->delete_keys(&delete, &t->rel.table, inside, &missing, t->key, t->nkey);

@@ -10,6 +10,8 @@
 typedef enum lr_rows_kind { LR_ROWS_EXTRACT, LR_ROWS_JOIN, LR_ROWS_GROUP, LR_ROWS_MAP } lr_rows_kind;
 typedef enum lr_nulls { LR_NULLS_ERROR, LR_NULLS_INCLUDE, LR_NULLS_SKIP } lr_nulls;
 
+enum { LR_CONSUMED = 1, LR_EXCUSED };
+
 struct lr_rowset;
 
 /* Rows in and rows out for a function that maps them: next gives 1 for a row, 0
@@ -69,7 +71,7 @@ typedef struct lr_rowset {
 
     const lr_relation *like;  /* the target that staged rows are for, or NULL */
     int prepared;
-    int consumed;             /* an extract: a write has taken its rows */
+    int consumed;             /* an extract: a write has taken its rows, or only looked at their keys */
     const lr_table *staged;   /* the table that holds the rows */
     int64_t skipped;
 } lr_rowset;

@@ -22,6 +22,17 @@ int lr_count_rows(lr_run *run, const lr_sql *select, int64_t *out, lr_err *e)
     return 0;
 }
 
+int lr_stage_rows(lr_run *run, const lr_sql *select, lr_table *stage, int64_t *n, lr_err *e)
+{
+    if (lr_run_open(run, e) != 0 || lr_stage_name(run, stage, e) != 0) return -1;
+    lr_sql q = lr_sql_new(&run->arena), all = lr_sql_new(&run->arena);
+    run->session->warehouse->dialect->keep(&q, stage, select, run->session->stages);
+    if (lr_exec(run, run->session->warehouse, &q, NULL, e) != 0) return -1;
+    lr_stage_made(run, stage);
+    lr_sqlf(&all, "SELECT 1 FROM %T", stage);
+    return lr_count_rows(run, &all, n, e);
+}
+
 /* ---- which rows of an upsert were new ---- */
 
 typedef struct tally {

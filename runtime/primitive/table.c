@@ -14,6 +14,7 @@ extern const lr_primitive
     lr_primitive_full_load,
     lr_primitive_scd2_merge,
     lr_primitive_delete_missing,
+    lr_primitive_apply_changes,
     lr_primitive_reconcile,
     lr_primitive_query,
     lr_primitive_execute;
@@ -31,6 +32,7 @@ const lr_primitive *const lr_primitives[] = {
     &lr_primitive_full_load,
     &lr_primitive_scd2_merge,
     &lr_primitive_delete_missing,
+    &lr_primitive_apply_changes,
     &lr_primitive_reconcile,
     &lr_primitive_query,
     &lr_primitive_execute,

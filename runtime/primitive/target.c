@@ -86,23 +86,28 @@ static void tell_text(lr_run *run, const lr_target *t, const lr_field *from, con
     lr_note(run, "%s.%s is TEXT: a %s has more digits than a number of this engine keeps", t->name, to->name, from->decl);
 }
 
+static int is_omitted(const lr_target *t, const char *name)
+{
+    for (int i = 0; i < t->nomit; i++)
+        if (strcmp(t->omit[i], name) == 0) return 1;
+    return 0;
+}
+
 static int make(lr_run *run, lr_target *t, const char *index_column, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
     const lr_rowset *rs = t->source;
     const lr_dialect *from = lr_rowset_extract(t->source)->place->dialect;
-    int n = rs->n + (t->stamp != NULL && !lr_rowset_has(run, rs, t->stamp));
-    lr_field *fields = lr_alloc(&run->arena, (size_t)(n + 1) * sizeof *fields);
+    lr_field *fields = lr_alloc(&run->arena, (size_t)(rs->n + 2) * sizeof *fields);
+    int stamped = t->stamp != NULL && !lr_rowset_has(run, rs, t->stamp), n = 0;
     for (int i = 0; i < rs->n; i++) {
-        fields[i].name = rs->fields[i].name;
-        fields[i].decl = rs->fields[i].local ? rs->fields[i].decl
+        if (is_omitted(t, rs->fields[i].name)) continue;
+        fields[n].name = rs->fields[i].name;
+        fields[n].decl = rs->fields[i].local ? rs->fields[i].decl
                              : w->dialect->type_for(&run->arena, rs->fields[i].declared ? NULL : from, rs->fields[i].decl);
+        tell_text(run, t, &rs->fields[i], &fields[n++]);
     }
-    for (int i = 0; i < rs->n; i++) tell_text(run, t, &rs->fields[i], &fields[i]);
-    if (n > rs->n) {
-        fields[rs->n].name = t->stamp;
-        fields[rs->n].decl = "TIMESTAMP";
-    }
+    if (stamped) fields[n++] = (lr_field){.name = t->stamp, .decl = "TIMESTAMP"};
     lr_sql q = lr_sql_new(&run->arena);
     w->dialect->create_table(&q, &t->rel.table, fields, n, t->key, t->nkey, 0);
     if (lr_write(run, &q, NULL, e) != 0) return -1;
@@ -181,6 +186,7 @@ static int match_columns(lr_run *run, lr_target *t, const char *new_columns, lr_
     for (int i = 0; i < t->source->n; i++) {
         const lr_field *f = &t->source->fields[i];
         int at = lr_field_find(d, &t->rel, f->name);
+        if (at < 0 && is_omitted(t, f->name)) continue;
         if (at >= 0 && t->rel.fields[at].generated) {
             lr_note(run, "%s.%s is generated: the target computes it, the rows' value is left out", t->name, f->name);
             continue;
@@ -307,9 +313,15 @@ int lr_target_rows(lr_run *run, lr_target *t, lr_err *e)
 int lr_target_open(lr_run *run, const lr_primitive *p, const lr_args *args, const char **key, int nkey,
                    const char *index_column, int may_be_direct, lr_target *t, lr_err *e)
 {
+    memset(t, 0, sizeof *t);
+    return lr_target_open_without(run, p, args, key, nkey, index_column, may_be_direct, t, e);
+}
+
+int lr_target_open_without(lr_run *run, const lr_primitive *p, const lr_args *args, const char **key, int nkey,
+                           const char *index_column, int may_be_direct, lr_target *t, lr_err *e)
+{
     const lr_place *w = run->session->warehouse;
     char stamp_text[40];
-    memset(t, 0, sizeof *t);
     t->primitive = p;
     t->source = (lr_rowset *)args->first.p;
     t->key = key;

@@ -23,6 +23,8 @@ typedef struct lr_target {
     int n;
     const char **key;
     int nkey;
+    const char **omit;     /* columns of the rows that a target without them need not have */
+    int nomit;
     const char *stamp;     /* or NULL */
     lr_value stamp_value;
     int created;
@@ -35,6 +37,10 @@ typedef struct lr_target {
  * may_be_direct: the caller only fills the target, it does not look at rows. */
 int lr_target_open(lr_run *run, const lr_primitive *p, const lr_args *args, const char **key, int nkey,
                    const char *index_column, int may_be_direct, lr_target *out, lr_err *e);
+
+/* The same with what out->omit names; the rest of *out is zero. */
+int lr_target_open_without(lr_run *run, const lr_primitive *p, const lr_args *args, const char **key, int nkey,
+                           const char *index_column, int may_be_direct, lr_target *out, lr_err *e);
 
 /* No NULL in the key, and no key twice; unique is the target's constraint. */
 int lr_check_keys(lr_run *run, const lr_target *t, const lr_key *unique, int check_twice, lr_err *e);
@@ -62,6 +68,9 @@ int lr_merge_rows(lr_run *run, lr_target *t, lr_merge *m, lr_counts *c, lr_err *
 
 /* How many rows a SELECT at the warehouse has. */
 int lr_count_rows(lr_run *run, const lr_sql *select, int64_t *out, lr_err *e);
+
+/* Set the rows of a SELECT at the warehouse aside, and count them. */
+int lr_stage_rows(lr_run *run, const lr_sql *select, lr_table *stage, int64_t *n, lr_err *e);
 
 /* Is there a row? */
 int lr_any_row(lr_run *run, const lr_place *place, const lr_sql *select, int *any, lr_err *e);

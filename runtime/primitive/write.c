@@ -53,7 +53,8 @@ static int check_key_nulls(lr_run *run, const lr_target *t, lr_err *e)
 int lr_check_keys(lr_run *run, const lr_target *t, const lr_key *unique, int check_twice, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
-    if (run->mode == LR_MODE_PLAN && t->source->kind == LR_ROWS_MAP) return 0;
+    /* a plan brings no rows here, so what is elsewhere is not looked at */
+    if (run->mode == LR_MODE_PLAN && (t->source->kind == LR_ROWS_MAP || lr_rowset_extract(t->source)->place->conn != w->conn)) return 0;
     if (check_key_nulls(run, t, e) != 0) return -1;
     if (!check_twice || proven_unique(t, unique)) return 0;
     lr_sql list = lr_sql_new(&run->arena), q = lr_sql_new(&run->arena);
@@ -170,6 +171,21 @@ int lr_unwritten_mark(lr_run *run, lr_rowset *rs)
     return w != NULL && w->mark != NULL && w->saved != NULL;
 }
 
+/* A watermark moves when all extracts of its window were loaded; those that only
+ * serve to delete do not count, unless they are loaded too. */
+static void count_window(lr_run *run, lr_rowset *x, int loads_nothing)
+{
+    if (x->window == NULL || x->consumed == LR_CONSUMED) return;
+    if (loads_nothing && x->consumed == 0) {
+        x->window->uses--;
+        x->consumed = LR_EXCUSED;
+    } else if (!loads_nothing) {
+        x->window->uses += x->consumed == LR_EXCUSED;
+        x->consumed = LR_CONSUMED;
+        lr_window_consume(run, x->window);
+    }
+}
+
 int lr_target_done(lr_run *run, const lr_target *t, const lr_counts *c, const char *column,
                    const lr_sql *partition, lr_result *out, lr_err *e)
 {
@@ -187,8 +203,7 @@ int lr_target_done(lr_run *run, const lr_target *t, const lr_counts *c, const ch
     w->nkey = t->nkey;
     w->next = run->written;
     run->written = w;
-    if (!t->loads_nothing && extract->window != NULL && !extract->consumed) lr_window_consume(run, extract->window);
-    extract->consumed |= !t->loads_nothing;
+    count_window(run, extract, t->loads_nothing);
     if (plan) return 0;
     run->counts.read += c->read;
     run->counts.inserted += c->inserted;

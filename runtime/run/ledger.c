@@ -334,6 +334,21 @@ int lr_ledger_watermark(lr_run *run, const char *name, const char **value, lr_er
     return lr_hint(e, "put the parameter into the name, job { name = \"%s_\" .. param \"...\" }", run->job->name);
 }
 
+int lr_ledger_other_job(lr_run *run, const char *name, const char **job, lr_err *e)
+{
+    lr_table t = lr_ledger_table(run->session, "lrun_watermarks");
+    lr_value own = lr_text(run->job->name), which = lr_text(name), other;
+    lr_sql q = lr_sql_new(&run->arena);
+    int exists, found;
+    *job = NULL;
+    if (lr_ledger_check(run->session, &exists, e) != 0) return -1;
+    if (!exists) return 0;
+    lr_sqlf(&q, "SELECT job FROM %T WHERE name = %V AND job <> %V ORDER BY job LIMIT 1", &t, &which, &own);
+    if (lr_query_value(run, run->session->warehouse, &q, &run->arena, &other, &found, e) != 0) return -1;
+    if (found) *job = lr_value_text(&run->arena, &other);
+    return 0;
+}
+
 int lr_ledger_save_watermark(lr_run *run, const char *name, const char *value, lr_err *e)
 {
     lr_table t = lr_ledger_table(run->session, "lrun_watermarks");

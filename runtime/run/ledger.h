@@ -57,6 +57,8 @@ int lr_ledger_set_columns(lr_run *run, const char *target, const char *columns, 
 /* The saved watermark, in the run's arena; NULL where there is none. Refused
  * where it was saved with other parameters. */
 int lr_ledger_watermark(lr_run *run, const char *name, const char **value, lr_err *e);
+/* Another job that has a watermark of this name, or NULL: a mark of a table may be one's only. */
+int lr_ledger_other_job(lr_run *run, const char *name, const char **job, lr_err *e);
 int lr_ledger_save_watermark(lr_run *run, const char *name, const char *value, lr_err *e);
 
 #endif

@@ -177,6 +177,8 @@ struct lr_dialect {
 
     /* Instants that compare across forms: for joins on time. */
     void (*instant)(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z, const char *decl);
+    /* Text compares by its bytes, whatever the column's collation. */
+    void (*bytewise)(lr_sql *q, const lr_sql *expr, const char *decl);
     void (*forever)(lr_sql *q); /* an instant after every other */
     /* A time as a column of to_decl holds it; naive ones read in the zone. */
     void (*moment)(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z, const char *from_decl, const char *to_decl);

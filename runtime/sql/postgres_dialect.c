@@ -151,6 +151,11 @@ static void distinct(lr_sql *q, const lr_sql *a, const lr_sql *b, int loose)
     lr_sqlf(q, "%Q%s IS DISTINCT FROM %Q%s", a, as, b, as);
 }
 
+static void bytewise(lr_sql *q, const lr_sql *expr, const char *decl)
+{
+    lr_sqlf(q, is(decl, "text") || is(decl, "character") ? "%Q COLLATE \"C\"" : "%Q", expr);
+}
+
 static void forever(lr_sql *q)
 {
     lr_sqlf(q, "'infinity'::timestamptz");
@@ -239,6 +244,7 @@ const lr_dialect lr_postgres_dialect = {
     .moment = moment,
     .distinct = distinct,
     .quote = "quote_literal",
+    .bytewise = bytewise,
     .forever = forever,
     .order = order,
     .total = total,

@@ -310,6 +310,13 @@ static void order(lr_sql *q, const lr_sql *expr, const lr_zone *z)
     lr_sqlf(q, "coalesce(lrun_try_us(%Q, %V), %Q)", expr, &zone, expr);
 }
 
+/* By bytes, whatever collation the column has. */
+static void bytewise(lr_sql *q, const lr_sql *expr, const char *decl)
+{
+    (void)decl;
+    lr_sqlf(q, "%Q COLLATE BINARY", expr);
+}
+
 static void forever(lr_sql *q)
 {
     lr_sqlf(q, "9223372036854775807");
@@ -367,6 +374,7 @@ const lr_dialect lr_sqlite_dialect = {
     .distinct = distinct,
     .quote = "quote",
     .order = order,
+    .bytewise = bytewise,
     .forever = forever,
     .total = total,
     .typed = typed,

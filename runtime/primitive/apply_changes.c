@@ -1,0 +1,439 @@
+/* apply_changes: a stream of inserts, updates and deletes. Of each key the last
+ * change counts, so the whole stream is one delete and one write by key; the
+ * last order that was applied is kept as the table's mark, with the rows. */
+#include "base/decimal.h"
+#include "primitive/target.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const lr_option options[] = {
+    LR_WRITE_OPTIONS,
+    {"key", LR_ARG_STRING | LR_ARG_LIST, 1, NULL, "column or columns that identify a row"},
+    {"op", LR_ARG_STRING, 0, "op", "the column that says what was done: insert, update or delete"},
+    {"order", LR_ARG_STRING, 0, "seq", "the column by which changes follow each other: a number, a time, or text of one width"},
+    {"gaps", LR_ARG_STRING, 0, "allow", "\"refuse\": order counts 1, 2, 3, and a missing number stops the run"},
+    {"mark", LR_ARG_STRING, 0, "TARGET.ORDER", "the mark's name, where several streams with orders of their own go into one table"},
+};
+
+static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e);
+
+const lr_primitive lr_primitive_apply_changes = {
+    .name = "apply_changes",
+    .summary = "apply a stream of changes in order: an insert or update writes the row by key, a delete deletes it",
+    .first_name = "the changes",
+    .first_accepts = LR_ARG_ROWS,
+    .options = options,
+    .noptions = sizeof options / sizeof options[0],
+    .writes = 1,
+    .returns = "{ read, inserted, updated, deleted, skipped }; skipped are changes at or below the mark, and deletes of rows that "
+               "are not there. The mark is the last order applied (lrun status shows it; lrun watermark JOB NAME --clear forgets it). "
+               "Operations in any case: insert, i, c, r, create, read; update, u; delete, d",
+    .refuses = "an unknown operation (named with its key); NULL in op, order or key; two changes of one order that differ; with "
+               "gaps = \"refuse\" a number that is missing",
+    .example = "apply_changes { changes, into = \"dw_orders\", key = \"order_id\", op = \"op\", order = \"seq\" }",
+    .idea = "change data capture: the streams of Debezium, AWS DMS, or a trigger's log table",
+    .call = call,
+};
+
+#define DELETES "'delete', 'd'"
+#define WRITES "'insert', 'i', 'c', 'r', 'create', 'read', 'update', 'u'"
+
+typedef struct work {
+    lr_run *run;
+    const lr_primitive *p;
+    lr_target t;
+    const char *op, *order, *mark;
+    int no_gaps;
+    lr_sql rank, raw;        /* how changes compare: by time where they are times, then by bytes */
+    lr_sql after;            /* the condition of being above the mark; "1=1" without one */
+    const char *saved;       /* the mark, or NULL */
+    lr_value newest;         /* of the stream */
+    lr_value last;           /* the mark as it is compared */
+    lr_counts c;
+} work;
+
+static const lr_dialect *dialect(const work *w)
+{
+    return w->run->session->warehouse->dialect;
+}
+
+static void key_list(const work *w, lr_sql *q)
+{
+    for (int i = 0; i < w->t.nkey; i++) lr_sqlf(q, i == 0 ? "%I" : ", %I", w->t.key[i]);
+}
+
+/* What the queries' first column holds, up to five: "7, 9". NULL where there is none. */
+static int some_texts(work *w, const lr_sql *q, const char **out, lr_err *e)
+{
+    const lr_place *house = w->run->session->warehouse;
+    lr_cursor *k;
+    const lr_value *row;
+    lr_buf b = {0};
+    int got, n = 0;
+    if (lr_query(w->run, house, q, &k, e) != 0) return -1;
+    house->driver->columns(k, &n);
+    while ((got = house->driver->next(k, &row, e)) == 1) {
+        lr_buf_puts(&b, b.len > 0 ? ", " : "");
+        for (int i = 0; i < n; i++) {
+            const char *text = lr_value_text(&w->run->arena, &row[i]);
+            lr_buf_printf(&b, "%s%s%s", i == 1 ? " (" : i > 1 ? ", " : "", text != NULL ? text : "NULL", i > 0 && i == n - 1 ? ")" : "");
+        }
+    }
+    house->driver->finish(k);
+    *out = b.data != NULL ? lr_dup(&w->run->arena, b.data) : NULL;
+    lr_buf_free(&b);
+    return got;
+}
+
+/* ---- what is refused ---- */
+
+static int check_ops(work *w, lr_err *e)
+{
+    lr_sql q = lr_sql_new(&w->run->arena);
+    const char *found;
+    lr_sqlf(&q, "SELECT %I, ", w->op);
+    key_list(w, &q);
+    lr_sqlf(&q, " FROM (%Q) AS \"rows\" WHERE lower(CAST(%I AS text)) NOT IN (" WRITES ", " DELETES ") LIMIT 5", &w->t.rows, w->op);
+    if (some_texts(w, &q, &found, e) != 0) return -1;
+    if (found == NULL) return 0;
+    lr_fail(e, LR_FAILED, "%s holds an operation that is not known: %s", w->op, found);
+    return lr_hint(e, "known are insert, i, c, r, update, u, delete, d; map others to them: columns = { op = \"CASE ... END\" }");
+}
+
+static int is_number(const lr_value *v)
+{
+    return v->type == LR_INT || v->type == LR_REAL || v->type == LR_DECIMAL;
+}
+
+/* '9' sorts after '10': numbers kept as text follow each other only with one width. */
+static int check_form(work *w, const lr_value *oldest, lr_err *e)
+{
+    const lr_value *a = oldest, *b = &w->newest;
+    if (is_number(a) != is_number(b) || (!is_number(a) && a->type != b->type)) {
+        lr_fail(e, LR_FAILED, "%s holds values of different kinds, which have no order", w->order);
+        return lr_hint(e, "convert them in columns = { ... }");
+    }
+    if (b->type != LR_TEXT) return 0;
+    lr_value n;
+    lr_sql q = lr_sql_new(&w->run->arena);
+    if (strspn(a->s.p, "0123456789") != a->s.n) return 0;
+    lr_sqlf(&q, "SELECT max(length(%I)) - min(length(%I)) FROM (%Q) AS \"rows\"", w->order, w->order, &w->t.rows);
+    if (lr_query_value(w->run, w->run->session->warehouse, &q, &w->run->arena, &n, NULL, e) != 0) return -1;
+    if (n.i == 0 && (w->saved == NULL || strlen(w->saved) == b->s.n)) return 0;
+    lr_fail(e, LR_FAILED, "%s holds numbers as text of different lengths, and '9' sorts after '10'", w->order);
+    return lr_hint(e, "convert them: columns = { %s = \"CAST(%s AS bigint)\" }", w->order, w->order);
+}
+
+static int check_nulls(work *w, const lr_value *n, lr_err *e)
+{
+    const char *names[] = {w->op, w->order};
+    for (int i = 0; i < 2; i++) {
+        if (n[i + 1].i == n[0].i) continue;
+        long long nulls = (long long)(n[0].i - n[i + 1].i);
+        lr_fail(e, LR_FAILED, "%s is NULL in %lld change%s", names[i], nulls, nulls == 1 ? "" : "s");
+        return lr_hint(e, "without it nobody knows %s: leave such rows out with where, or fix the source",
+                       i == 0 ? "what was done" : "what came first");
+    }
+    return 0;
+}
+
+/* One change delivered again is equal to itself; two that share an order are not. */
+static int check_twice(work *w, lr_err *e)
+{
+    const lr_dialect *d = dialect(w);
+    lr_sql twice = lr_sql_new(&w->run->arena), all = lr_sql_new(&w->run->arena), q = lr_sql_new(&w->run->arena);
+    const char *found;
+    int any;
+    lr_sqlf(&twice, "SELECT %I FROM (%Q) AS \"rows\" GROUP BY %I HAVING count(*) > 1", w->order, &w->t.rows, w->order);
+    if (lr_any_row(w->run, w->run->session->warehouse, &twice, &any, e) != 0) return -1;
+    if (!any) return 0;
+    for (int i = 0; i < w->t.source->n; i++) {
+        const char *name = w->t.source->fields[i].name;
+        int at = lr_field_find(d, &w->t.rel, name);
+        int loose = at >= 0 ? w->t.rel.fields[at].loose : 0;
+        lr_sqlf(&all, i == 0 ? "" : ", ");
+        lr_sqlf(&all, loose ? "CAST(\"rows\".%I AS text) AS %I" : "\"rows\".%I AS %I", name, name);
+    }
+    lr_sqlf(&q, "SELECT %I FROM (SELECT DISTINCT %Q FROM (%Q) AS \"rows\" JOIN (%Q) AS \"twice\" ON \"twice\".%I = \"rows\".%I) AS \"d\" "
+                "GROUP BY %I HAVING count(*) > 1 ORDER BY 1 LIMIT 5",
+            w->order, &all, &w->t.rows, &twice, w->order, w->order, w->order);
+    if (some_texts(w, &q, &found, e) != 0) return -1;
+    if (found == NULL) return 0;
+    lr_fail(e, LR_FAILED, "two changes with the same %s differ: %s", w->order, found);
+    return lr_hint(e, "nothing says which came first: use a finer column for order, or fix the source");
+}
+
+/* The numbers that are missing from the mark on, in the order of the stream. */
+static int check_gaps(work *w, lr_err *e)
+{
+    lr_run *run = w->run;
+    const lr_place *house = run->session->warehouse;
+    lr_sql q = lr_sql_new(&run->arena);
+    lr_cursor *k;
+    const lr_value *row;
+    lr_buf missing = {0};
+    int got, n = 0, known = w->saved != NULL;
+    int64_t before = known ? strtoll(w->saved, NULL, 10) : 0;
+    char *end;
+    lr_sqlf(&q, "SELECT DISTINCT %I FROM (%Q) AS \"rows\" WHERE %Q ORDER BY 1", w->order, &w->t.rows, &w->after);
+    if (lr_scan(run, house, &q, 0, &k, e) != 0) return -1;
+    while ((got = house->driver->next(k, &row, e)) == 1) {
+        char text[32] = "";
+        if (row->type == LR_DECIMAL && row->s.n < sizeof text) memcpy(text, row->s.p, row->s.n);
+        int64_t now = row->type == LR_INT ? row->i : strtoll(text, &end, 10);
+        if (row->type != LR_INT && (text[0] == 0 || *end != 0)) {
+            lr_fail(e, LR_FAILED, "gaps = \"refuse\" needs whole numbers in %s", w->order);
+            lr_hint(e, "a time or a text has no next one: drop gaps");
+            got = -1;
+            break;
+        }
+        if (known && now - before > 1 && n++ < 5) {
+            lr_buf_printf(&missing, "%s%lld", missing.len > 0 ? ", " : "", (long long)before + 1);
+            if (now - before > 2) lr_buf_printf(&missing, " to %lld", (long long)now - 1);
+        }
+        known = 1;
+        before = now;
+    }
+    house->driver->finish(k);
+    if (got == 0 && n > 0) {
+        lr_fail(e, LR_FAILED, "%s has %s: missing %s%s%s%s", w->order, n == 1 ? "a gap" : "gaps", missing.data, n > 5 ? ", ..." : "",
+                w->saved != NULL ? "; the mark is " : "", w->saved != NULL ? w->saved : "");
+        lr_hint(e, "wait for the missing changes; if they were never made, pass gaps = \"allow\" for this run");
+        got = -1;
+    }
+    lr_buf_free(&missing);
+    return got;
+}
+
+/* ---- the mark ---- */
+
+static int read_mark(work *w, lr_err *e)
+{
+    const char *other;
+    if (lr_ledger_watermark(w->run, w->mark, &w->saved, e) != 0 || lr_ledger_other_job(w->run, w->mark, &other, e) != 0) return -1;
+    if (other != NULL) {
+        lr_fail(e, LR_FAILED, "the mark \"%s\" is that of job %s: the changes of one stream are applied by one job", w->mark, other);
+        return lr_hint(e, "use that job, pass mark = \"...\" for a stream of its own, or forget it: lrun watermark %s %s --clear", other, w->mark);
+    }
+    return 0;
+}
+
+static const char *type_of_order(work *w, lr_err *e)
+{
+    const lr_place *house = w->run->session->warehouse;
+    const lr_inspection *seen;
+    lr_sql q = lr_sql_new(&w->run->arena);
+    if (w->run->mode == LR_MODE_PLAN) return "";
+    lr_sqlf(&q, "SELECT %I FROM (%Q) AS \"rows\"", w->order, &w->t.rows);
+    if (house->driver->inspect(house->conn, lr_sql_text(&q, house->dialect), &seen, e) != 0) return NULL;
+    const char *decl = seen->ncolumns > 0 ? seen->columns[0].decl : NULL;
+    return lr_dup(&w->run->arena, decl != NULL ? decl : "");
+}
+
+static void compare_sql(work *w, const lr_sql *value, const char *decl, lr_sql *rank, lr_sql *raw)
+{
+    *raw = lr_sql_new(&w->run->arena);
+    *rank = lr_sql_new(&w->run->arena);
+    dialect(w)->bytewise(raw, value, decl);
+    dialect(w)->order(rank, raw, w->run->job->zone);
+}
+
+/* The mark is text; it is compared as what the stream holds. */
+static int above_mark(work *w, const char *decl, lr_err *e)
+{
+    lr_sql value = lr_sql_new(&w->run->arena), rank, raw;
+    size_t n = strlen(w->saved);
+    int digits = n > 0 && strspn(w->saved + (w->saved[0] == '-'), "0123456789") == n - (w->saved[0] == '-');
+    w->last = lr_text(w->saved);
+    if (w->newest.type == LR_INT || w->newest.type == LR_REAL) {
+        if (digits && n < 19) w->last = lr_int(strtoll(w->saved, NULL, 10));
+        else if (lr_is_decimal(w->saved, n)) w->last = lr_real(strtod(w->saved, NULL));
+        else {
+            lr_fail(e, LR_FAILED, "the mark \"%s\" is '%s', and %s holds numbers now", w->mark, w->saved, w->order);
+            return lr_hint(e, "lrun watermark %s %s --clear forgets it, --set changes it", w->run->job->name, w->mark);
+        }
+    }
+    dialect(w)->typed(&value, &w->last, decl);
+    compare_sql(w, &value, decl, &rank, &raw);
+    w->after = lr_sql_new(&w->run->arena);
+    lr_sqlf(&w->after, "(%Q > %Q OR (%Q = %Q AND %Q > %Q))", &w->rank, &rank, &w->rank, &rank, &w->raw, &raw);
+    return 0;
+}
+
+/* Look at the stream as a whole, and find what lies above the mark. */
+static int look(work *w, lr_err *e)
+{
+    lr_run *run = w->run;
+    const lr_place *house = run->session->warehouse;
+    lr_sql q = lr_sql_new(&run->arena), column = lr_sql_column(&run->arena, NULL, w->order);
+    lr_value n[5];
+    lr_cursor *k;
+    const lr_value *row;
+    const char *decl = type_of_order(w, e);
+    if (decl == NULL) return -1;
+    compare_sql(w, &column, decl, &w->rank, &w->raw);
+    w->after = lr_sql_new(&run->arena);
+    lr_sqlf(&w->after, "1=1");
+    if (run->mode == LR_MODE_PLAN) return 0;
+    lr_sqlf(&q, "SELECT count(*), count(%I), count(%I), min(%Q), max(%Q) FROM (%Q) AS \"rows\"", w->op, w->order, &w->raw, &w->raw, &w->t.rows);
+    if (lr_query(run, house, &q, &k, e) != 0) return -1;
+    int got = house->driver->next(k, &row, e);
+    for (int i = 0; got == 1 && i < 5; i++) {
+        n[i] = row[i];
+        if (n[i].type == LR_TEXT || n[i].type == LR_BLOB || n[i].type == LR_DECIMAL) n[i].s.p = lr_dupn(&run->arena, row[i].s.p, row[i].s.n);
+    }
+    house->driver->finish(k);
+    if (got != 1) return -1;
+    w->c.read = n[0].i;
+    w->newest = n[4];
+    if (n[0].i == 0) return 0;
+    if (check_nulls(w, n, e) != 0 || check_form(w, &n[3], e) != 0 || check_ops(w, e) != 0 || check_twice(w, e) != 0) return -1;
+    if (w->saved != NULL && above_mark(w, decl, e) != 0) return -1;
+    return w->no_gaps ? check_gaps(w, e) : 0;
+}
+
+static int save_mark(work *w, lr_err *e)
+{
+    lr_run *run = w->run;
+    lr_sql q = lr_sql_new(&run->arena);
+    lr_value v;
+    int found;
+    /* at the prompt no watermark moves: what is applied again gives the same */
+    if (run->mode != LR_MODE_RUN) return 0;
+    lr_sqlf(&q, "SELECT %I FROM (%Q) AS \"rows\" WHERE %Q ORDER BY %Q DESC, %Q DESC LIMIT 1", w->order, &w->t.rows, &w->after, &w->rank, &w->raw);
+    if (lr_query_value(run, run->session->warehouse, &q, &run->arena, &v, &found, e) != 0) return -1;
+    if (!found) return 0;
+    const char *text = lr_value_text(&run->arena, &v);
+    if (lr_ledger_save_watermark(run, w->mark, text, e) != 0) return -1;
+    lr_event ev = {.name = "watermark"};
+    lr_event_text(&ev, "name", w->mark);
+    lr_event_text(&ev, "value", text);
+    lr_event_text(&ev, "before", w->saved);
+    lr_report(run, &ev);
+    return 0;
+}
+
+/* ---- applying ---- */
+
+#define GONE "lrun_gone"
+#define RANK "lrun_rank"
+
+/* The last change of each key above the mark, with whether it deletes. */
+static void last_changes(work *w, const lr_key *unique, lr_sql *q)
+{
+    const lr_dialect *d = dialect(w);
+    lr_sqlf(q, "SELECT ");
+    for (int i = 0; i < w->t.n; i++) lr_sqlf(q, "%I, ", w->t.columns[i]);
+    lr_sqlf(q, "CASE WHEN lower(CAST(" GONE " AS text)) IN (" DELETES ") THEN 1 ELSE 0 END AS " GONE " FROM (SELECT ");
+    for (int i = 0; i < w->t.n; i++) lr_sqlf(q, "%I, ", w->t.columns[i]);
+    lr_sqlf(q, "%I AS " GONE ", row_number() OVER (PARTITION BY ", w->op);
+    for (int i = 0; i < w->t.nkey; i++) {
+        lr_sqlf(q, i == 0 ? "%I" : ", %I", w->t.key[i]);
+        for (int j = 0; unique != NULL && j < unique->n; j++)
+            if (unique->collations[j] != NULL && lr_name_equal(d, unique->columns[j], w->t.key[i]))
+                lr_sqlf(q, " COLLATE %I", unique->collations[j]);
+    }
+    lr_sqlf(q, " ORDER BY %Q DESC, %Q DESC) AS " RANK " FROM (%Q) AS \"rows\" WHERE %Q) AS \"ranked\" WHERE " RANK " = 1", &w->rank,
+            &w->raw, &w->t.rows, &w->after);
+}
+
+static int skip_old(work *w, lr_err *e)
+{
+    lr_sql q = lr_sql_new(&w->run->arena);
+    int64_t above = 0;
+    if (w->saved == NULL) return 0;
+    lr_sqlf(&q, "SELECT 1 FROM (%Q) AS \"rows\" WHERE %Q", &w->t.rows, &w->after);
+    if (lr_count_rows(w->run, &q, &above, e) != 0) return -1;
+    w->c.skipped = w->c.read - above;
+    return 0;
+}
+
+static int apply(work *w, lr_err *e)
+{
+    lr_run *run = w->run;
+    const lr_dialect *d = dialect(w);
+    const lr_key *unique = lr_unique_key(d, &w->t.rel, w->t.key, w->t.nkey);
+    int plan = run->mode == LR_MODE_PLAN;
+    lr_sql last = lr_sql_new(&run->arena), keys = lr_sql_new(&run->arena), delete = lr_sql_new(&run->arena), all = lr_sql_new(&run->arena);
+    lr_sql rows = lr_sql_new(&run->arena);
+    lr_table stage = {NULL, "lrun_changes"}, gone = {NULL, "lrun_deleted"};
+    int64_t changes = 1, deletes = 1;
+    last_changes(w, unique, &last);
+    lr_sqlf(&keys, "SELECT ");
+    lr_sqlf(&all, "1=1");
+    if (plan) {
+        lr_sql q = lr_sql_new(&run->arena);
+        d->keep(&q, &stage, &last, 1);
+        if (lr_write(run, &q, NULL, e) != 0) return -1;
+    } else if (lr_stage_rows(run, &last, &stage, &changes, e) != 0) return -1;
+    key_list(w, &keys);
+    lr_sqlf(&keys, " FROM %T WHERE " GONE " = 1", &stage);
+    if (!plan && lr_stage_rows(run, &keys, &gone, &deletes, e) != 0) return -1;
+    if (deletes > 0) {
+        d->delete_keys(&delete, &w->t.rel.table, &all, &gone, w->t.key, w->t.nkey);
+        if (lr_write(run, &delete, &w->c.deleted, e) != 0) return -1;
+        if (!plan && deletes > w->c.deleted) w->c.skipped += deletes - w->c.deleted;
+    }
+    if (changes == deletes && !plan) return 0;
+    for (int i = 0; i < w->t.n; i++) lr_sqlf(&rows, i == 0 ? "SELECT %I" : ", %I", w->t.columns[i]);
+    lr_sqlf(&rows, " FROM %T WHERE " GONE " = 0", &stage);
+    lr_merge m = {.target = &w->t.rel, .rows = &rows, .columns = w->t.columns, .n = w->t.n, .key = w->t.key, .nkey = w->t.nkey,
+                  .unique = unique, .zone = run->job->zone, .stamp = w->t.stamp, .stamp_value = w->t.stamp_value};
+    if (lr_merge_rows(run, &w->t, &m, &w->c, e) == 0) return 0;
+    /* another run put the same key in: this one starts over and sees it */
+    if (d->row_locks && strcmp(e->sqlstate, "23505") == 0) e->retry = 1;
+    return -1;
+}
+
+static int refuse_new(work *w, const lr_args *args, lr_err *e)
+{
+    const lr_place *house = w->run->session->warehouse;
+    const char *into = lr_arg_text(lr_arg_of(w->p, args, "into"), NULL);
+    lr_table table;
+    lr_relation rel;
+    if (house->dialect->resolve(house->driver, house->conn, &w->run->arena, house->schema, into, &table, e) != 0) return -1;
+    if (house->dialect->relation(house->driver, house->conn, &w->run->arena, &table, 0, &rel, e) != 0) return -1;
+    w->mark = lr_dup(&w->run->arena, lr_arg_text(lr_arg_of(w->p, args, "mark"), NULL));
+    if (w->mark == NULL) w->mark = lr_printf(&w->run->arena, "%s.%s", rel.exists ? rel.table.name : table.name, w->order);
+    if (read_mark(w, e) != 0) return -1;
+    if (rel.exists || w->saved == NULL) return 0;
+    lr_fail(e, LR_FAILED, "%s does not exist, and the mark \"%s\" says that changes were applied to it up to %s", into, w->mark, w->saved);
+    return lr_hint(e, "bring the table back, or start again with lrun watermark %s %s --clear", w->run->job->name, w->mark);
+}
+
+static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
+{
+    const lr_primitive *p = &lr_primitive_apply_changes;
+    lr_rowset *rs = (lr_rowset *)args->first.p;
+    const char *gaps = lr_arg_text(lr_arg_of(p, args, "gaps"), "allow");
+    const char **key;
+    int nkey;
+    work w = {.run = run, .p = p};
+    if (lr_arg_names(&run->arena, lr_arg_of(p, args, "key"), &key, &nkey, e) != 0) return -1;
+    if (nkey == 0) return lr_fail(e, LR_FAILED, "key is empty");
+    w.op = lr_dup(&run->arena, lr_arg_text(lr_arg_of(p, args, "op"), "op"));
+    w.order = lr_dup(&run->arena, lr_arg_text(lr_arg_of(p, args, "order"), "seq"));
+    w.no_gaps = strcmp(gaps, "refuse") == 0;
+    if (!w.no_gaps && strcmp(gaps, "allow") != 0) {
+        lr_fail(e, LR_FAILED, "gaps = \"%s\" is not known", gaps);
+        return lr_hint(e, "use \"allow\" or \"refuse\"");
+    }
+    const char *omit[] = {w.op, w.order};
+    for (int i = 0; i < 2; i++) {
+        int at = lr_rowset_field(run, rs, omit[i], e);
+        if (at < 0) return -1;
+        omit[i] = rs->fields[at].name;
+    }
+    w.op = omit[0];
+    w.order = omit[1];
+    if (run->mode == LR_MODE_RECONCILE) return lr_target_noted(run, p, args, key, nkey, NULL, out, e);
+    if (refuse_new(&w, args, e) != 0) return -1;
+    w.t.omit = omit;
+    w.t.nomit = 2;
+    if (lr_target_open_without(run, p, args, key, nkey, NULL, 0, &w.t, e) != 0) return -1;
+    if (lr_check_keys(run, &w.t, NULL, 0, e) != 0 || look(&w, e) != 0) return -1;
+    if (run->mode == LR_MODE_PLAN || w.c.read > 0)
+        if (skip_old(&w, e) != 0 || apply(&w, e) != 0) return -1;
+    if (w.c.read > 0 && save_mark(&w, e) != 0) return -1;
+    return lr_target_done(run, &w.t, &w.c, NULL, NULL, out, e);
+}
