@@ -142,6 +142,10 @@ typedef struct lr_driver {
     /* May be NULL. As sink, but each row is bound to the n placeholders of a
      * statement that writes one row. end reports how many were put. */
     int (*sink_by)(lr_conn *c, const char *sql, const lr_column *columns, int n, lr_sink **out, lr_err *e);
+
+    /* May be NULL. Begin a query whose rows a query with the same text takes
+     * next, so that two databases work at once. Until then only a rollback may come. */
+    int (*ask)(lr_conn *c, const char *sql, const lr_value *params, int n, lr_err *e);
 } lr_driver;
 
 /* A shared object exports this. */

@@ -69,6 +69,7 @@ typedef struct lr_run {
     int attempt;
     const struct lr_backfill *backfill; /* the run is a date of it; or NULL */
     int must_compare;    /* without a reconcile nothing is kept */
+    int by_rows;         /* each reconcile compares row by row */
     lr_counts counts;
     lr_written *written;
     struct lr_window *windows;
@@ -120,6 +121,8 @@ void lr_run_forget(lr_run *run);
 int lr_exec(lr_run *run, const lr_place *p, const lr_sql *q, int64_t *changed, lr_err *e);
 int lr_write(lr_run *run, const lr_sql *q, int64_t *changed, lr_err *e);
 int lr_query(lr_run *run, const lr_place *p, const lr_sql *q, lr_cursor **out, lr_err *e);
+/* Let the place begin the query that lr_query is to be called with next. */
+int lr_ask(lr_run *run, const lr_place *p, const lr_sql *q, lr_err *e);
 /* For rows that may be many. streams: nothing else runs at the place meanwhile. */
 int lr_scan(lr_run *run, const lr_place *p, const lr_sql *q, int streams, lr_cursor **out, lr_err *e);
 

@@ -76,6 +76,13 @@ int lr_query(lr_run *run, const lr_place *p, const lr_sql *q, lr_cursor **out, l
     return failed;
 }
 
+int lr_ask(lr_run *run, const lr_place *p, const lr_sql *q, lr_err *e)
+{
+    (void)run;
+    if (p->driver->size < offsetof(lr_driver, ask) + sizeof p->driver->ask || p->driver->ask == NULL) return 0;
+    return p->driver->ask(p->conn, lr_sql_text(q, p->dialect), q->params, q->n, e);
+}
+
 /* Text and whole numbers have the same literals everywhere; others do not. */
 static int plain_literals(const lr_sql *q)
 {

@@ -7,7 +7,7 @@
 #define LRUN_SQL_DIALECT_H
 
 #include "base/calendar.h"
-#include "sql/sql.h"
+#include "sql/checksum.h"
 
 /* ---- what a table is ---- */
 
@@ -190,6 +190,9 @@ struct lr_dialect {
 
     /* Exact total as decimal text. */
     void (*total)(lr_sql *q, const lr_sql *expr, const char *decl);
+    /* What a column holds, and rows compared by checksum. */
+    lr_holds (*holds)(const char *decl);
+    const lr_checksum *checksum;
     /* A value where the engine would not know its type. */
     void (*typed)(lr_sql *q, const lr_value *v, const char *decl);
 

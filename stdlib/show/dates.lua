@@ -35,6 +35,7 @@ end
 local function check_text(o, f, several)
   local group = present(f.group_value) and "[" .. f.group_value .. "] " or ""
   local name = several and f.target .. " " or ""
+  if present(f.text) then return paint(o, "31", name .. f.text) end
   local text = ("%s%s%s %s %s %s"):format(name, group, f.label, shown(f.source_value), f.equal and "=" or "<>", shown(f.warehouse_value))
   if f.equal then return text end
   if present(f.difference) then text = text .. (" (difference %s)"):format(f.difference) end

@@ -27,6 +27,7 @@ local function write_line(f)
 end
 
 local function check_part(o, f)
+  if present(f.text) then return paint(o, "31", f.text) end
   local shown = function(v) return present(v) and v or "NULL" end
   local group = present(f.group_value) and "[" .. f.group_value .. "] " or ""
   local text = ("%s%s %s %s %s"):format(group, f.label, shown(f.source_value), f.equal and "=" or "<>", shown(f.warehouse_value))

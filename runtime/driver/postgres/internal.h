@@ -33,6 +33,7 @@ struct lr_conn {
     lr_inspection inspection;
     lr_typename *types;
     int ntypes;
+    char *asked; /* a query whose rows have not been taken, or NULL */
     int binary; /* does the server do COPY in binary? 0 not asked, 1 yes, -1 no */
 };
 
@@ -97,6 +98,7 @@ void lr_pg_copy_stop(lr_conn *c);
 int lr_pg_pipe(lr_conn *from, const char *sql, lr_conn *into, const char *table, const lr_column *columns, int n, int64_t *rows, lr_err *e);
 int lr_pg_exec(lr_conn *c, const char *sql, const lr_value *params, int n, int64_t *changed, lr_err *e);
 int lr_pg_query(lr_conn *c, const char *sql, const lr_value *params, int n, lr_cursor **out, lr_err *e);
+int lr_pg_ask(lr_conn *c, const char *sql, const lr_value *params, int n, lr_err *e);
 int lr_pg_scan(lr_conn *c, const char *sql, const lr_value *params, int n, int streams, lr_cursor **out, lr_err *e);
 int lr_pg_next(lr_cursor *k, const lr_value **row, lr_err *e);
 const lr_column *lr_pg_columns(lr_cursor *k, int *n);

@@ -143,6 +143,7 @@ void lr_pg_close(lr_conn *c)
     lr_arena_free(&c->inspected);
     free(c->url);
     free(c->settings);
+    free(c->asked);
     free(c);
 }
 
@@ -274,6 +275,7 @@ static const lr_driver driver = {
     .probe = pg_probe,
     .progress = pg_progress,
     .pipe = lr_pg_pipe,
+    .ask = lr_pg_ask,
 };
 
 const lr_driver *lrun_driver(void);

@@ -53,50 +53,82 @@ PGresult *lr_pg_run(lr_conn *c, const char *sql, const lr_value *params, int n, 
     return lr_pg_run_format(c, sql, params, n, 0, e);
 }
 
-static PGresult *run(lr_conn *c, const char *sql, const lr_value *params, int n, int binary, int script, lr_err *e)
+static int is_lost(lr_conn *c, lr_err *e)
 {
-    if (c->lost) {
-        lr_fail(e, LR_FAILED, "the connection was lost");
-        lr_hint(e, "run again; nothing of this run was kept");
-        return NULL;
-    }
+    if (!c->lost) return 0;
+    lr_fail(e, LR_FAILED, "the connection was lost");
+    lr_hint(e, "run again; nothing of this run was kept");
+    return 1;
+}
+
+static int send(lr_conn *c, const char *sql, const lr_value *params, int n, int binary, int script, lr_err *e)
+{
     lr_buf *bufs = lr_malloc((size_t)(n + 1) * sizeof *bufs);
     const char **values = lr_malloc((size_t)(n + 1) * sizeof *values);
     memset(bufs, 0, (size_t)(n + 1) * sizeof *bufs);
-    int nul = 0;
+    int nul = 0, failed = 0;
     for (int i = 0; i < n; i++) {
         values[i] = param_text(&params[i], &bufs[i]);
         if (values[i] != NULL && strlen(values[i]) != bufs[i].len) nul = 1;
     }
-    PGresult *last = NULL;
-    if (nul) {
-        lr_fail(e, LR_FAILED, "a value holds a NUL byte, which PostgreSQL text cannot");
-    } else if (!(script ? PQsendQuery(c->pg, sql) : PQsendQueryParams(c->pg, sql, n, NULL, values, NULL, NULL, binary))) {
-        lr_pg_error(c, NULL, sql, e);
-    } else {
-        PGresult *r;
-        int failed = lr_pg_wait(c, e);
-        while (failed == 0 && (r = PQgetResult(c->pg)) != NULL) {
-            ExecStatusType status = PQresultStatus(r);
-            if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && status != PGRES_COPY_IN && status != PGRES_EMPTY_QUERY)
-                failed = lr_pg_error(c, r, sql, e);
-            PQclear(last);
-            last = r;
-            if (status == PGRES_COPY_IN) break;
-            if (failed == 0) failed = lr_pg_wait(c, e);
-        }
-        if (failed == 0 && last == NULL) failed = lr_pg_error(c, NULL, sql, e);
-        if (failed != 0) {
-            /* what is left of a failed statement is taken away */
-            while (!c->lost && (r = PQgetResult(c->pg)) != NULL) PQclear(r);
-            PQclear(last);
-            last = NULL;
-        }
-    }
+    if (nul) failed = lr_fail(e, LR_FAILED, "a value holds a NUL byte, which PostgreSQL text cannot");
+    else if (!(script ? PQsendQuery(c->pg, sql) : PQsendQueryParams(c->pg, sql, n, NULL, values, NULL, NULL, binary)))
+        failed = lr_pg_error(c, NULL, sql, e);
     for (int i = 0; i < n; i++) lr_buf_free(&bufs[i]);
     free(bufs);
     free(values);
-    return last;
+    return failed;
+}
+
+int lr_pg_ask(lr_conn *c, const char *sql, const lr_value *params, int n, lr_err *e)
+{
+    if (is_lost(c, e)) return -1;
+    /* outside a transaction a query needs more than one message */
+    if (c->asked != NULL || PQtransactionStatus(c->pg) != PQTRANS_INTRANS) return 0;
+    if (send(c, sql, params, n, 0, 0, e) != 0) return -1;
+    PQflush(c->pg);
+    c->asked = lr_strdup(sql);
+    return 0;
+}
+
+/* Was it sent already? What else was sent is of no use any more. */
+static int asked(lr_conn *c, const char *sql)
+{
+    char why[256];
+    PGresult *r;
+    if (c->asked == NULL) return 0;
+    int same = strcmp(c->asked, sql) == 0;
+    free(c->asked);
+    c->asked = NULL;
+    if (same) return 1;
+    PGcancel *cancel = PQgetCancel(c->pg);
+    if (cancel != NULL) PQcancel(cancel, why, sizeof why);
+    PQfreeCancel(cancel);
+    while ((r = PQgetResult(c->pg)) != NULL) PQclear(r);
+    return 0;
+}
+
+static PGresult *run(lr_conn *c, const char *sql, const lr_value *params, int n, int binary, int script, lr_err *e)
+{
+    if (is_lost(c, e)) return NULL;
+    PGresult *last = NULL, *r;
+    if (!asked(c, sql) && send(c, sql, params, n, binary, script, e) != 0) return NULL;
+    int failed = lr_pg_wait(c, e);
+    while (failed == 0 && (r = PQgetResult(c->pg)) != NULL) {
+        ExecStatusType status = PQresultStatus(r);
+        if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && status != PGRES_COPY_IN && status != PGRES_EMPTY_QUERY)
+            failed = lr_pg_error(c, r, sql, e);
+        PQclear(last);
+        last = r;
+        if (status == PGRES_COPY_IN) break;
+        if (failed == 0) failed = lr_pg_wait(c, e);
+    }
+    if (failed == 0 && last == NULL) failed = lr_pg_error(c, NULL, sql, e);
+    if (failed == 0) return last;
+    /* what is left of a failed statement is taken away */
+    while (!c->lost && (r = PQgetResult(c->pg)) != NULL) PQclear(r);
+    PQclear(last);
+    return NULL;
 }
 
 PGresult *lr_pg_run_format(lr_conn *c, const char *sql, const lr_value *params, int n, int binary, lr_err *e)

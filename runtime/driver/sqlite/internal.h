@@ -63,6 +63,7 @@ int lr_sqlite_keeps(const lr_value *v, char affinity);
 
 int lr_sqlite_register_functions(sqlite3 *db);
 int lr_sqlite_register_sums(sqlite3 *db);
+int lr_sqlite_register_checksums(sqlite3 *db);
 
 int lr_sqlite_exec(lr_conn *c, const char *sql, const lr_value *params, int n,
                    int64_t *changed, lr_err *e);

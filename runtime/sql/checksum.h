@@ -1,0 +1,57 @@
+/* checksum.h - rows compared by checksum: one form for each pair of columns,
+ * and the SQL that hashes rows where they are. */
+#ifndef LRUN_SQL_CHECKSUM_H
+#define LRUN_SQL_CHECKSUM_H
+
+#include "base/checksum.h"
+#include "sql/sql.h"
+
+/* What a column holds by its declared type. */
+typedef enum lr_holds {
+    LR_HOLDS_ANY,     /* whatever is put into it */
+    LR_HOLDS_INT,
+    LR_HOLDS_DECIMAL,
+    LR_HOLDS_REAL,
+    LR_HOLDS_SHORT_REAL, /* a float of 4 bytes */
+    LR_HOLDS_BOOL,
+    LR_HOLDS_DATE,
+    LR_HOLDS_MOMENT,
+    LR_HOLDS_INSTANT,
+    LR_HOLDS_BYTES,
+    LR_HOLDS_PADDED,  /* blanks at the end mean nothing */
+    LR_HOLDS_TEXT,
+    LR_HOLDS_OTHER    /* of the engine's own; compared by its text */
+} lr_holds;
+
+typedef struct lr_hashed {
+    const char *name;
+    lr_holds holds, beside; /* this column, and the other side's */
+    enum lr_form form;
+    int seed;
+} lr_hashed;
+
+typedef struct lr_checksum {
+    /* An expression: one hash of the columns. */
+    void (*fold)(lr_sql *q, const lr_hashed *columns, int n);
+    /* An expression: the hash of some folds. */
+    void (*mix)(lr_sql *q, int round, const lr_sql *folds, int n);
+    /* A SELECT of (segment, rows, sum of row hashes) of rows, a list of FROM and
+     * conditions. The first fold is the key's, mask the bits of its hash that tell
+     * segments apart. */
+    void (*segments)(lr_sql *q, const lr_sql *rows, const lr_sql *folds, int n, int64_t mask);
+    /* May be NULL. A SELECT of one row: is text UTF-8 here, and what the engine's
+     * functions make of known values: lr_checksum_known. */
+    void (*probe)(lr_sql *q);
+} lr_checksum;
+
+#define LR_CHECKSUM_PROBES 5
+void lr_checksum_known(int64_t out[LR_CHECKSUM_PROBES]);
+
+/* The form in which two columns' values are the same on both sides. */
+enum lr_form lr_checksum_form(lr_holds a, lr_holds b);
+
+extern const lr_checksum lr_sqlite_checksum, lr_postgres_checksum;
+lr_holds lr_sqlite_holds(const char *decl);
+lr_holds lr_postgres_holds(const char *decl);
+
+#endif

@@ -1,0 +1,123 @@
+/* Checksums of rows in PostgreSQL, by its own hash functions. No value becomes
+ * text but where it is text: that takes longer than all the rest. */
+#include "sql/checksum.h"
+#include <string.h>
+#include <strings.h>
+
+static int is(const char *decl, const char *start)
+{
+    return strncasecmp(decl, start, strlen(start)) == 0;
+}
+
+lr_holds lr_postgres_holds(const char *decl)
+{
+    static const struct {
+        const char *start;
+        lr_holds holds;
+    } known[] = {{"smallint", LR_HOLDS_INT}, {"integer", LR_HOLDS_INT}, {"bigint", LR_HOLDS_INT}, {"numeric", LR_HOLDS_DECIMAL},
+                 {"real", LR_HOLDS_SHORT_REAL}, {"double precision", LR_HOLDS_REAL}, {"boolean", LR_HOLDS_BOOL},
+                 {"bytea", LR_HOLDS_BYTES}, {"character varying", LR_HOLDS_TEXT}, {"character", LR_HOLDS_PADDED},
+                 {"text", LR_HOLDS_TEXT}};
+    if (decl == NULL || decl[0] == 0) return LR_HOLDS_OTHER;
+    if (strstr(decl, "[]") != NULL) return LR_HOLDS_OTHER;
+    if (strcasecmp(decl, "date") == 0) return LR_HOLDS_DATE;
+    if (is(decl, "timestamp")) return strstr(decl, "with time zone") != NULL ? LR_HOLDS_INSTANT : LR_HOLDS_MOMENT;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (is(decl, known[i].start)) return known[i].holds;
+    return LR_HOLDS_OTHER;
+}
+
+/* numeric's hash leaves the sign out, and tells NaN from no infinity. */
+static void decimal(lr_sql *q, const char *cast, const lr_hashed *c)
+{
+    lr_sqlf(q, "hash_numeric_extended(%I%s, CASE WHEN %I%s < 0 THEN -%d WHEN %I%s = 'NaN' THEN %d ELSE %d END)", c->name, cast, c->name,
+            cast, c->seed, c->name, cast, c->seed + LR_NAN_SEED, c->seed);
+}
+
+static void date(lr_sql *q, const lr_hashed *c)
+{
+    lr_sqlf(q, "hashint4extended(%d, CASE WHEN isfinite(%I) THEN (%I - '2000-01-01'::date)::int8 WHEN %I > '2000-01-01'::date "
+               "THEN 9223372036854775807 WHEN %I < '2000-01-01'::date THEN -9223372036854775807 - 1 END)", c->seed, c->name, c->name, c->name, c->name);
+}
+
+static void text(lr_sql *q, const lr_hashed *c)
+{
+    const char *cast = c->holds == LR_HOLDS_TEXT ? "" : "::text";
+    int trimmed = c->form == LR_FORM_TRIMMED || c->form == LR_FORM_TRIMMED_RECODED;
+    int recoded = c->form == LR_FORM_TEXT_RECODED || c->form == LR_FORM_TRIMMED_RECODED;
+    lr_sqlf(q, "hashtextextended(%s%s%I%s%s%s COLLATE \"C\", %d)", recoded ? "encode(convert_to(" : "", trimmed ? "rtrim(" : "", c->name,
+            cast, trimmed ? ", ' ')" : "", recoded ? ", 'UTF8'), 'hex')" : "", c->seed);
+}
+
+static void hash(lr_sql *q, const lr_hashed *c)
+{
+    int real = c->holds == LR_HOLDS_REAL || c->holds == LR_HOLDS_SHORT_REAL;
+    switch (c->form) {
+    case LR_FORM_INT:
+    case LR_FORM_BOOL:
+        /* the value is the seed, whose 64 bits all count; as a value they would
+         * be folded into 32 */
+        lr_sqlf(q, c->holds == LR_HOLDS_BOOL ? "hashint4extended(%d, %I::int4::int8)" : "hashint4extended(%d, %I::int8)", c->seed, c->name);
+        break;
+    case LR_FORM_DECIMAL:
+        decimal(q, real ? "::text::numeric" : c->holds == LR_HOLDS_BOOL ? "::int4::numeric" : "::numeric", c);
+        break;
+    case LR_FORM_REAL:
+        /* 0.1 of 4 bytes is copied as 0.1, not as its exact value */
+        lr_sqlf(q, c->holds == LR_HOLDS_SHORT_REAL && c->beside != LR_HOLDS_SHORT_REAL ? "hashfloat8extended(%I::text::float8, %d)"
+                                                                                      : "hashfloat8extended(%I::float8, %d)",
+                c->name, c->seed);
+        break;
+    case LR_FORM_DATE:
+        date(q, c);
+        break;
+    case LR_FORM_MOMENT:
+        lr_sqlf(q, c->holds == LR_HOLDS_INSTANT ? "timestamp_hash_extended(%I AT TIME ZONE 'UTC', %d)"
+                                                : "timestamp_hash_extended(%I::timestamp, %d)",
+                c->name, c->seed);
+        break;
+    case LR_FORM_BYTES:
+        lr_sqlf(q, "hashtextextended(encode(%I, 'hex') COLLATE \"C\", %d)", c->name, c->seed);
+        break;
+    default:
+        text(q, c);
+    }
+}
+
+static void fold(lr_sql *q, const lr_hashed *columns, int n)
+{
+    lr_sqlf(q, "(0::int8");
+    for (int i = 0; i < n; i++) {
+        lr_value none = lr_int(LR_NULL_HASH - columns[i].seed);
+        lr_sqlf(q, " # coalesce(");
+        hash(q, &columns[i]);
+        lr_sqlf(q, ", %V)", &none);
+    }
+    lr_sqlf(q, ")");
+}
+
+static void mix(lr_sql *q, int round, const lr_sql *folds, int n)
+{
+    lr_sqlf(q, "hashint4extended(%d, ", round);
+    for (int i = 0; i < n; i++) lr_sqlf(q, i == 0 ? "%Q" : " # %Q", &folds[i]);
+    lr_sqlf(q, ")");
+}
+
+static void segments(lr_sql *q, const lr_sql *rows, const lr_sql *folds, int n, int64_t mask)
+{
+    lr_value bits = lr_int(mask);
+    lr_sqlf(q, "SELECT ");
+    mix(q, LR_KEY_ROUND, folds, 1);
+    lr_sqlf(q, " & %V::int8, count(*), sum(", &bits);
+    mix(q, LR_ROW_ROUND, folds, n);
+    lr_sqlf(q, ")%Q GROUP BY 1", rows);
+}
+
+static void probe(lr_sql *q)
+{
+    lr_sqlf(q, "SELECT pg_catalog.current_setting('server_encoding') = 'UTF8', hashtextextended('lrun checks rows by hash' COLLATE \"C\", 7), "
+               "hashint4extended(3, 5000000000), hash_numeric_extended(-12345678.9012345, 9), hashfloat8extended(0.1::float8, 2), "
+               "timestamp_hash_extended('2026-01-20 10:00:00.000001', 4)");
+}
+
+const lr_checksum lr_postgres_checksum = {.fold = fold, .mix = mix, .segments = segments, .probe = probe};

@@ -1,0 +1,64 @@
+/* Checksums of rows in SQLite, by lrun's own functions. */
+#include "sql/checksum.h"
+#include <string.h>
+#include <strings.h>
+
+static int starts(const char *decl, const char *word)
+{
+    return strncasecmp(decl, word, strlen(word)) == 0;
+}
+
+lr_holds lr_sqlite_holds(const char *decl)
+{
+    static const struct {
+        const char *start;
+        lr_holds holds;
+    } known[] = {{"DECIMAL", LR_HOLDS_DECIMAL}, {"NUMERIC", LR_HOLDS_DECIMAL}, {"REAL", LR_HOLDS_REAL}, {"DOUBLE", LR_HOLDS_REAL},
+                 {"FLOAT", LR_HOLDS_REAL}, {"TIMESTAMPTZ", LR_HOLDS_INSTANT}, {"DATETIME", LR_HOLDS_MOMENT},
+                 {"TIMESTAMP", LR_HOLDS_MOMENT}, {"BOOL", LR_HOLDS_BOOL}, {"BLOB", LR_HOLDS_BYTES}, {"BYTEA", LR_HOLDS_BYTES}};
+    if (decl == NULL) return LR_HOLDS_ANY;
+    for (const char *p = decl; *p != 0; p++)
+        if (starts(p, "INT")) return LR_HOLDS_INT;
+    if (strcasecmp(decl, "DATE") == 0) return LR_HOLDS_DATE;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (starts(decl, known[i].start)) return known[i].holds;
+    return LR_HOLDS_ANY;
+}
+
+/* A function takes at most 127 arguments. */
+#define MOST 120
+
+static void fold(lr_sql *q, const lr_hashed *columns, int n)
+{
+    for (int from = 0; from == 0 || from < n; from += MOST) {
+        char forms[MOST + 1];
+        int count = n - from < MOST ? n - from : MOST;
+        for (int i = 0; i < count; i++) forms[i] = (char)columns[from + i].form;
+        forms[count] = 0;
+        lr_value letters = lr_textn(forms, (size_t)count);
+        /* the mix of parts takes them in one by one, as xor is missing here */
+        if (n > MOST) lr_sqlf(q, from == 0 ? "lrun_xor(" : ", ");
+        lr_sqlf(q, "lrun_fold(%d, %V", count > 0 ? columns[from].seed : 0, &letters);
+        for (int i = 0; i < count; i++) lr_sqlf(q, ", %I", columns[from + i].name);
+        lr_sqlf(q, ")");
+    }
+    if (n > MOST) lr_sqlf(q, ")");
+}
+
+static void mix(lr_sql *q, int round, const lr_sql *folds, int n)
+{
+    lr_sqlf(q, "lrun_mix(%d", round);
+    for (int i = 0; i < n; i++) lr_sqlf(q, ", %Q", &folds[i]);
+    lr_sqlf(q, ")");
+}
+
+static void segments(lr_sql *q, const lr_sql *rows, const lr_sql *folds, int n, int64_t mask)
+{
+    lr_value bits = lr_int(mask);
+    lr_sqlf(q, "SELECT json_extract(\"value\", '$[0]'), json_extract(\"value\", '$[1]'), json_extract(\"value\", '$[2]') FROM "
+               "json_each((SELECT lrun_segments(%V", &bits);
+    for (int i = 0; i < n; i++) lr_sqlf(q, ", %Q", &folds[i]);
+    lr_sqlf(q, ")%Q))", rows);
+}
+
+const lr_checksum lr_sqlite_checksum = {.fold = fold, .mix = mix, .segments = segments};
