@@ -56,7 +56,7 @@ function options.read(cl)
     json = given.json, quiet = given.quiet, verbose = given.verbose, yes = given.yes,
     must_exist = given["must-exist"], ledger_schema = given["ledger-schema"],
     logical_date = given["logical-date"], run_start = given["run-start"], allow_open = given["allow-open"],
-    from = given.from, to = given.to, again = given.again, accept_change = given["accept-change"],
+    from = given.from, to = given.to, again = given.again, rows = given.rows, accept_change = given["accept-change"],
     take_over = given["take-over"], no_reconcile = given["no-reconcile"], source = given.source, warehouse = given.warehouse,
     max_memory = 2 ^ 30 // 1, lock_timeout_ms = 10000,
   }

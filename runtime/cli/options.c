@@ -14,9 +14,10 @@ const lr_command lr_commands[] = {
      "One date at a time, with the same job as every night; each is one transaction, and its reconcile is inside it.\n"
      "It stops at the first date that fails or differs; that date is as it was before. The same command then goes on\n"
      "where it stopped; after the last date there is nothing to do. Watermarks stay where they are.", 1, 1},
-    {"reconcile", "lrun reconcile JOB.lua --from D --to D", "each date of a range: source against warehouse, nothing written",
+    {"reconcile", "lrun reconcile JOB.lua --from D --to D [--rows]", "each date of a range: source against warehouse, nothing written",
      "Runs the job's reconcile alone; writes are left out. A job with a watermark is compared up to it. Status 3 where\n"
-     "a date differs: the weekly check for rows that came later than the lookback.", 1, 1},
+     "a date differs: the weekly check for rows that came later than the lookback. --rows compares every row by checksum\n"
+     "and names up to 10 keys for each date, by the key of reconcile, of the write, or of the table.", 1, 1},
     {"plan", "lrun plan JOB.lua [--logical-date D | --from D --to D]", "windows and SQL, nothing written",
      "Reads are real, writes are listed. A warehouse that does not exist is not made.\n"
      "With --from and --to it lists the dates that a backfill would run, and why it would skip the others.", 1, 1},
@@ -45,6 +46,7 @@ const lr_cli_option lr_cli_options[] = {
     {"accept-change", 0, LR_TAKES_NOTHING, NULL, " backfill plan ", "go on though the job file has changed since the stop"},
     {"take-over", 0, LR_TAKES_NOTHING, NULL, " backfill plan ", "go on for an owner on another host that is gone"},
     {"no-reconcile", 0, LR_TAKES_NOTHING, NULL, " backfill plan ", "run a job that compares nothing"},
+    {"rows", 0, LR_TAKES_NOTHING, NULL, " reconcile ", "compare every row too, and name the keys that differ"},
     {"dry-run", 0, LR_TAKES_NOTHING, NULL, " run backfill plan ", "the same as plan"},
     {"last", 0, LR_TAKES_VALUE, "N", " runs ", "how many runs to show"},
     {"set", 0, LR_TAKES_VALUE, "V", " watermark ", "save this value"},

@@ -124,6 +124,7 @@ void lr_read_config(lua_State *L, int at, lr_arena *a, lr_execution_config *cfg,
     cfg->verbose = flag_field(L, at, "verbose");
     cfg->max_memory = (size_t)number_field(L, at, "max_memory");
     cfg->must_compare = flag_field(L, at, "must_compare");
+    cfg->by_rows = flag_field(L, at, "by_rows");
     const char *mode = text_field(L, at, "mode", a);
     for (size_t i = 0; mode != NULL && i < sizeof modes / sizeof modes[0]; i++)
         if (strcmp(mode, modes[i].name) == 0) cfg->mode = modes[i].mode;

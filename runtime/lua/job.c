@@ -147,6 +147,7 @@ static void set_run(lr_execution *x)
     run->verbose = x->config->verbose;
     run->backfill = x->backfill;
     run->must_compare = x->config->must_compare;
+    run->by_rows = x->config->by_rows;
     run->report = x->config->report;
     run->report_arg = x->config->report_arg;
     run->attempt = x->attempts;

@@ -21,6 +21,7 @@ typedef struct lr_execution_config {
     int verbose;
     size_t max_memory;
     int must_compare;          /* a run without a reconcile fails */
+    int by_rows;               /* each reconcile compares row by row */
     lr_session_config session;
     void (*report)(void *arg, const lr_event *ev);
     void *report_arg;

@@ -13,6 +13,7 @@ local function date_line(o, g, at, n, d, result)
   local word = paint(o, differs and "31" or "32", ("%-7s"):format(differs and "DIFFERS" or "ok"))
   local notes = #g.notes > 0 and "   " .. table.concat(g.notes, "; ") or ""
   core.write(("[%d/%d] %s  %s  %s%s\n"):format(at, n, d.date, word, dates.text(o, g), notes))
+  for _, text in ipairs(dates.rows(o, g)) do core.write("        " .. text .. "\n") end
 end
 
 local function summary(o, r, wrong, ms)
@@ -42,6 +43,7 @@ return function(o, cl)
   r.config.on_event = g.on_event
   r.config.mode = "reconcile"
   r.config.must_compare = true
+  r.config.by_rows = o.rows
   local series, unopened = range.open(r)
   if not series then return fail.show(unopened, o.json) end
   if not o.json and not o.quiet then

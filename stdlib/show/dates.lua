@@ -42,6 +42,15 @@ local function check_text(o, f, several)
   return paint(o, "31", text)
 end
 
+-- The rows that differ, each by its key; the other comparisons stand before them.
+function dates.rows(o, g)
+  local list = {}
+  for _, f in ipairs(g.checks) do
+    if present(f.text) then list[#list + 1] = check_text(o, f, false) end
+  end
+  return list
+end
+
 -- What differs first: it must not be cut off.
 local function checks(o, g)
   local targets, n, list = {}, 0, {}
@@ -50,7 +59,7 @@ local function checks(o, g)
   end
   for _, wanted in ipairs { false, true } do
     for _, f in ipairs(g.checks) do
-      if f.equal == wanted then list[#list + 1] = check_text(o, f, n > 1) end
+      if f.equal == wanted and not (o.rows and present(f.text)) then list[#list + 1] = check_text(o, f, n > 1) end
     end
   end
   if #list > MOST then

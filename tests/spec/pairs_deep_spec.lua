@@ -316,4 +316,44 @@ reconcile { rows, with = "t", deep = true, key = "id" }
 ]])
     w:refused(3, { "j.lua:6", "different 2 (twice 4 <> 5)", hint = false }, "j.lua")
   end)
+
+  it("names the keys of each date with lrun reconcile --rows, and writes nothing", function()
+    local w = pair.with "INSERT INTO s VALUES (1,'a','2026-01-01 00:00:00'), (2,'b','2026-01-02 00:00:00'), (3,'c','2026-01-03 00:00:00');"
+    w:job("j", [[
+job { grain = "day" }
+local rows = extract { from = "s", by = "updated_at", window = window() }
+overwrite_partition { rows, into = "t" }
+reconcile { rows, with = "t" }
+]]):ok("backfill", "j.lua", "--from", "2026-01-01", "--to", "2026-01-03")
+    local range = { "reconcile", "j.lua", "--from", "2026-01-01", "--to", "2026-01-03" }
+    w:warehouse "UPDATE t SET v = 'x' WHERE id = 1; UPDATE t SET id = 30 WHERE id = 3;"
+    w:ok(table.unpack(range))
+    local before = w:bytes()
+    range[#range + 1] = "--rows"
+    local r = w:lrun(table.unpack(range))
+    assert.equal(3, r.status)
+    assert.is_truthy(r.out:find("2026%-01%-01  DIFFERS[^\n]*\n%s+different 1 %(v 'a' <> 'x'%)\n"), r.out)
+    assert.is_truthy(r.out:find("2026%-01%-03  DIFFERS[^\n]*\n%s+missing 3\n%s+extra 30\n"), r.out)
+    assert.is_truthy(r.out:find "2026%-01%-02  ok")
+    assert.equal(before, w:bytes())
+    local keys = {}
+    range[#range + 1] = "--json"
+    for line in w:lrun(table.unpack(range)).out:gmatch "[^\n]+" do
+      local event = cjson.decode(line)
+      if event.event == "check" and event.text ~= cjson.null and event.text then keys[#keys + 1] = event.logical_date .. " " .. event.group_value end
+    end
+    assert.same({ "2026-01-01 1", "2026-01-03 3", "2026-01-03 30" }, keys)
+  end)
+
+  it("asks for a key with lrun reconcile --rows where none is known", function()
+    local w = pair.new { source = "CREATE TABLE s(id INTEGER, at TIMESTAMP); INSERT INTO s VALUES (1, '2026-01-01 00:00:00');",
+      warehouse = "CREATE TABLE t(id INTEGER, at TIMESTAMP);" }
+    w:job("j", [[
+job { grain = "day" }
+local rows = extract { from = "s", by = "at", window = window() }
+overwrite_partition { rows, into = "t" }
+reconcile { rows, with = "t" }
+]])
+    w:refused(1, { "j.lua:4", "pass key" }, "reconcile", "j.lua", "--from", "2026-01-01", "--to", "2026-01-01", "--rows")
+  end)
 end)
