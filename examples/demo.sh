@@ -9,6 +9,7 @@ title() { printf '\n== %s\n' "$*"; }
 say() { printf '   %s\n' "$*"; }
 run() { printf '\n$ %s\n' "$*"; "$@"; }
 lrun() { printf '\n$ %s\n' "$lrun $*"; "$lrun" "$@"; }
+lrun_fails() { lrun "$@" 2>&1 && exit 1 || printf '(exit status %s)\n' $?; }
 sql() { # sql FILE STATEMENT
     printf '\n$ sqlite3 examples/%s "%s"\n' "$1" "$2"
     sqlite3 -batch -header -column -nullvalue NULL "examples/$1" "$2"
@@ -72,7 +73,23 @@ say 'A second time, the same rows:'
 lrun jobs/orders.lua --logical-date 2026-01-20
 totals
 
-title '5. A high water mark, and the row that landed below it'
+title '5. Three past days that check themselves'
+fresh
+say 'A trigger loses what is written for the 20th:'
+sql warehouse.db "CREATE TRIGGER lose BEFORE INSERT ON dw_orders WHEN NEW.order_date = '2026-01-20'
+  BEGIN SELECT RAISE(IGNORE); END"
+lrun_fails backfill jobs/orders.lua --from 2026-01-19 --to 2026-01-21
+say 'The 20th is as it was before, and the ledger knows what is left:'
+sql warehouse.db "$orders dw_orders WHERE order_date >= '2026-01-19' AND order_date < '2026-01-22'"
+lrun status jobs/orders.lua
+say 'Without the trigger the same command goes on:'
+sql warehouse.db 'DROP TRIGGER lose'
+lrun backfill jobs/orders.lua --from 2026-01-19 --to 2026-01-21
+totals
+say 'And a third time there is nothing to do:'
+lrun backfill jobs/orders.lua --from 2026-01-19 --to 2026-01-21
+
+title '6. A high water mark, and the row that landed below it'
 sql source.db 'SELECT * FROM transfers'
 sql warehouse.db 'SELECT * FROM dw_transfers'
 lrun jobs/high_water_mark.lua --run-start 2026-03-04
@@ -82,21 +99,28 @@ say 'Run again, it changes nothing:'
 lrun jobs/high_water_mark.lua --run-start 2026-03-04
 sql warehouse.db 'SELECT * FROM dw_transfers'
 
-title '6. Revenue by the country of that day'
+title '7. Revenue by the country of that day'
 say "By today's customers (wrong: order 101 was placed from IN):"
 sql source.db "SELECT country, printf('%.2f', sum(amount)) AS revenue
   FROM orders JOIN customers USING (customer_id)
   WHERE order_date >= '2026-01-03' AND order_date < '2026-01-11' GROUP BY country"
-for day in 03 04 05 06 07 08 09 10; do
-    lrun jobs/revenue_by_country.lua --logical-date "2026-01-$day"
-done
+lrun backfill jobs/revenue_by_country.lua --from 2026-01-03 --to 2026-01-10
 say 'By the country each customer lived in on that day:'
 sql warehouse.db "SELECT country, printf('%.2f', sum(revenue)) AS revenue
   FROM dw_revenue_by_country GROUP BY country"
 
+title '8. A dimension, built night after night'
+fresh
+sql warehouse.db 'DROP TABLE dim_customer'
+sql source.db "UPDATE customers SET country = 'IN' WHERE customer_id = 1"
+lrun jobs/dim_customer.lua --logical-date 2026-01-07
+sql source.db "UPDATE customers SET country = 'DE' WHERE customer_id = 1"
+lrun jobs/dim_customer.lua --logical-date 2026-01-08
+sql warehouse.db 'SELECT * FROM dim_customer ORDER BY customer_id, valid_from'
+
 title 'What the ledger wrote down'
-lrun status jobs/orders.lua
-lrun runs jobs/orders.lua --last 5
+lrun status
+lrun runs --last 5
 
 title 'The shop is put back as it was made'
 fresh
