@@ -61,6 +61,13 @@ describe("reconcile", function()
     w:refused(3, { "j.lua:6", "242.50", "220.50", "22.00", hint = false }, "j.lua")
   end)
 
+  it("takes NULL for no number where rows are not counted", function()
+    for _, values in ipairs { { "NULL", "0" }, { "0", "NULL" } } do
+      local w = compare("INTEGER", { values[1] }, { values[2] }, 'sum = "v", rows = false')
+      w:refused(3, { "NULL", "0", hint = false }, "j.lua")
+    end
+  end)
+
   it("says NULL as NULL", function()
     local w = compare("DECIMAL(10,2)", { "22" }, { "NULL" })
     w:refused(3, { "22.00", "NULL", hint = false }, "j.lua")
