@@ -105,6 +105,24 @@ pairs_of.each("a backfill", function(pair)
     assert.equal("succeeded succeeded", status_of(w))
   end)
 
+  it("stops where one row of ten is lost, and resumes there (S16)", function()
+    local many = {}
+    for i = 1, 50 do many[i] = ("INSERT INTO s VALUES (%d, '2026-01-%02d', %d, 'n');"):format(i, (i + 9) // 10, i) end
+    local w = pair.new { source = S .. table.concat(many), warehouse = T }:job("j", JOB)
+    w:warehouse((LOSE[w.to.engine]:gsub("NEW.day = '2026%-01%-20'", "NEW.id = 25")))
+    local range = { "backfill", "j.lua", "--from", "2026-01-01", "--to", "2026-01-05" }
+    local r = w:lrun(table.unpack(range))
+    assert.equal(3, r.status, r.err)
+    assert.is_truthy(r.out:find("[3/5] 2026-01-03  DIFFERS   rows 10 <> 9 (difference 1)", 1, true), r.out)
+    assert.equal("20|20", w:one "SELECT count(*), max(id) FROM t")
+    w:warehouse(FIND[w.to.engine])
+    assert.equal(0, w:lrun(table.unpack(range)).status)
+    assert.equal("50", w:one "SELECT count(*) FROM t")
+    assert.same({ "2026-01-01 1", "2026-01-02 1", "2026-01-03 1", "2026-01-04 1", "2026-01-05 1" },
+      w:rows "SELECT logical_date || ' ' || count(*) FROM lrun_runs WHERE status = 'succeeded' GROUP BY logical_date ORDER BY 1")
+    assert.is_truthy(w:lrun(table.unpack(range)).out:find("nothing to do", 1, true))
+  end)
+
   it("stops at a date whose job fails, as it was before", function()
     local w = shop(pair, JOB .. 'if tostring(logical_date) == "2026-01-20" then error("no luck") end\n')
     local r = backfill(w)

@@ -257,4 +257,69 @@ pairs_of.each("a dimension kept by scd2_merge", function(pair)
     assert.is_truthy(r.out:find("scd2_merge dim", 1, true), r.out)
     assert.is_false(w:has "dim")
   end)
+
+  it("follows a key through every kind of change (S35)", function()
+    local w = pair.new { source = S }
+    w:job("c", [[job { grain = "day" }
+      scd2_merge { extract { from = "s" }, into = "dim", key = { "id", "part" }, track = "a", at = "at" }]])
+    w:job("f", [[job { grain = "day" }
+      local rows = extract { from = "s", columns = { "id", "part", "a" } }
+      scd2_merge { rows, into = "dim", key = { "id", "part" }, track = "a", absent = "close" }]])
+    local function changes(rows)
+      for i, row in ipairs(rows) do rows[i] = { key = row[1] .. "|p", state = row[2] .. "|1", at = row[3] } end
+      fill(w, rows)
+      w:ok("c.lua", "--run-start", "2026-03-01")
+      invariants(w)
+    end
+    local function versions(id)
+      local rows = w:rows(("SELECT a, valid_from, valid_to FROM dim WHERE id = %d ORDER BY valid_from"):format(id))
+      for i, row in ipairs(rows) do rows[i] = row:gsub(" 00:00:00", "") end
+      return rows
+    end
+    changes { { 1, "A", "2026-01-01 01:00:00" }, { 2, "B", "2026-01-01 01:00:00" } }
+    changes { { 1, "A2", "2026-01-02 01:00:00" } }
+    assert.same({ "A|2026-01-01 01:00:00|2026-01-02 01:00:00", "A2|2026-01-02 01:00:00|9999-12-31" }, versions(1))
+    assert.same({ "B|2026-01-01 01:00:00|9999-12-31" }, versions(2))
+    for _ = 1, 2 do
+      changes { { 1, "A", "2026-01-03 01:00:00" } }
+      assert.same({ "A|2026-01-01 01:00:00|2026-01-02 01:00:00", "A2|2026-01-02 01:00:00|2026-01-03 01:00:00",
+        "A|2026-01-03 01:00:00|9999-12-31" }, versions(1))
+    end
+    changes { { 1, "M", "2026-01-02 13:00:00" } } -- late, between the second and the third
+    assert.same({ "A|2026-01-01 01:00:00|2026-01-02 01:00:00", "A2|2026-01-02 01:00:00|2026-01-02 13:00:00",
+      "M|2026-01-02 13:00:00|2026-01-03 01:00:00", "A|2026-01-03 01:00:00|9999-12-31" }, versions(1))
+    changes { { 1, "X", "2026-01-05 01:00:00" }, { 1, "Y", "2026-01-04 01:00:00" } }
+    assert.same({ "Y|2026-01-04 01:00:00|2026-01-05 01:00:00", "X|2026-01-05 01:00:00|9999-12-31" }, { table.unpack(versions(1), 5) })
+    changes { { 3, "NULL", "2026-01-01 01:00:00" }, { 3, "NULL", "2026-01-02 01:00:00" }, { 3, "z", "2026-01-03 01:00:00" } }
+    assert.same({ "NULL|2026-01-01 01:00:00|2026-01-03 01:00:00", "z|2026-01-03 01:00:00|9999-12-31" }, versions(3))
+    fill(w, { { key = "1|p", state = "X|1" }, { key = "3|p", state = "z|1" } }) -- a snapshot without key 2
+    w:ok("f.lua", "--logical-date", "2026-01-10")
+    assert.same({ "B|2026-01-01 01:00:00|2026-01-10" }, versions(2))
+    fill(w, { { key = "1|p", state = "X|1" }, { key = "2|p", state = "B|1" }, { key = "3|p", state = "z|1" } })
+    w:ok("f.lua", "--logical-date", "2026-01-12")
+    assert.same({ "B|2026-01-01 01:00:00|2026-01-10", "B|2026-01-12|9999-12-31" }, versions(2))
+    invariants(w)
+  end)
+
+  it("has versions that facts find, whatever came late (S36)", function()
+    local w = pair.new { source = S .. "CREATE TABLE f(n INTEGER PRIMARY KEY, id INTEGER, at TIMESTAMP);" ..
+      "INSERT INTO f VALUES (1, 1, '2026-01-01 00:59:59.999999'), (2, 1, '2026-01-01 01:00:00'), (3, 1, '2026-01-02 00:59:59.999999')," ..
+      "(4, 1, '2026-01-02 01:00:00'), (5, NULL, '2026-01-02 01:00:00'), (6, 99, '2026-01-02 01:00:00');" }
+    w:job("c", [[job { grain = "day" }
+      scd2_merge { extract { from = "s" }, into = "dim", key = "id", track = "a", at = "at" }]])
+    w:job("j", [[job { grain = "day" }
+      local facts = extract { from = "f" }
+      local joined = scd2_join { facts, dim = "dim", key = "id", at = "at", take = "a", unmatched = "null" }
+      full_load { joined, into = "out" }]])
+    local function facts()
+      w:ok("j.lua", "--run-start", "2026-03-01")
+      return table.concat(w:rows "SELECT coalesce(a, '-') FROM out ORDER BY n", " ")
+    end
+    fill(w, { { key = "1|p", state = "A|1", at = "2026-01-01 01:00:00" }, { key = "1|p", state = "A2|1", at = "2026-01-02 01:00:00" } })
+    w:ok("c.lua", "--run-start", "2026-03-01")
+    assert.equal("- A A A2 - -", facts())
+    fill(w, { { key = "1|p", state = "M|1", at = "2026-01-01 12:00:00" } })
+    w:ok("c.lua", "--run-start", "2026-03-01")
+    assert.equal("- A M A2 - -", facts())
+  end)
 end)
