@@ -166,3 +166,47 @@ describe("a backfill that meets a full disk", function()
     assert.same(w:source_rows "SELECT day, count(*) FROM e GROUP BY 1", sqlite.rows(w.warehouse_file, "SELECT day, count(*) FROM t GROUP BY 1"))
   end)
 end)
+
+describe("a backfill whose warehouse changes between two commands", function()
+  local function stopped()
+    local s = shop.new()
+    s:warehouse "CREATE TRIGGER lose BEFORE INSERT ON dw_orders WHEN NEW.order_date = '2026-01-20' BEGIN SELECT RAISE(IGNORE); END"
+    assert.equal(3, s:lrun("backfill", "jobs/orders.lua", table.unpack(RANGE)).status)
+    return s
+  end
+  local function again(s, ...) return s:lrun("backfill", "jobs/orders.lua", RANGE[1], RANGE[2], RANGE[3], RANGE[4], ...) end
+
+  for what, change in pairs {
+    ["is deleted"] = function(s) os.remove(s.warehouse_file) end,
+    ["is an empty file"] = function(s) files.write(s.warehouse_file, "") end,
+  } do
+    it(what .. ": begins anew and says so, or is refused with --must-exist", function()
+      local s = stopped()
+      change(s)
+      local before = files.read(s.warehouse_file)
+      world.says(again(s, "--must-exist"), 5, { "must exist" })
+      assert.equal(before, files.read(s.warehouse_file))
+      local r = again(s)
+      assert.equal(0, r.status, r.err)
+      assert.is_truthy(r.out:find("new warehouse", 1, true), r.out)
+      assert.is_truthy(r.out:find("[1/3] 2026-01-19  ok", 1, true), r.out)
+    end)
+  end
+
+  it("is no database: refused and left", function()
+    local s = stopped()
+    files.write(s.warehouse_file, ("some text\n"):rep(100))
+    world.says(again(s), 5, { "not a SQLite database" })
+    assert.equal(("some text\n"):rep(100), files.read(s.warehouse_file))
+  end)
+
+  it("is read-only: refused, and status still tells where it stopped", function()
+    local s = stopped()
+    os.execute("chmod 444 " .. process.quote(s.warehouse_file))
+    world.says(again(s), 5, { "read-only" })
+    assert.is_truthy(s:ok("status").out:find "not started%s+2026%-01%-21")
+    os.execute("chmod 644 " .. process.quote(s.warehouse_file))
+    s:warehouse "DROP TRIGGER lose"
+    assert.is_truthy(again(s).out:find("skipped, finished before in backfill 1: 2026-01-19", 1, true))
+  end)
+end)

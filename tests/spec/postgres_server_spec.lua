@@ -210,4 +210,28 @@ describe("a server that restarts in the middle", function()
     assert.equal(0, w:run("--run-start", "2026-01-03").status)
     assert.equal("2|succeeded interrupted succeeded", w:one "SELECT (SELECT count(*) FROM t), (SELECT string_agg(status, ' ' ORDER BY run_id) FROM lrun_runs)")
   end)
+
+  it("stops a backfill at its date; the same command goes on there", function()
+    local w = on_own(4)
+    w:one "TRUNCATE t"
+    w:job("", 'if tostring(logical_date) == "2026-01-02" and not io.open "go" then ' .. PAUSE .. " end")
+    local range = { "--from", "2026-01-01", "--to", "2026-01-03" }
+    local function backfill(start)
+      local argv = { world.bin, "backfill", "j.lua", "--source", server:url "src4", "--warehouse", server:url "dw4", table.unpack(range) }
+      return (start and process.start or process.run)(argv, { cwd = w.dir })
+    end
+    local p = backfill(true)
+    w:wait_for "ready"
+    server:halt()
+    server:boot()
+    files.write(w.dir .. "/go", "")
+    local r = p:wait(30)
+    world.says(r, 1, { "connection was lost" })
+    assert.is_truthy(r.out:find("go on at 2026-01-02", 1, true), r.out)
+    assert.equal("1", w:one "SELECT count(*) FROM t")
+    r = backfill()
+    assert.equal(0, r.status, r.err)
+    assert.is_truthy(r.out:find("skipped, finished before in backfill 1: 2026-01-01", 1, true), r.out)
+    assert.equal("2|succeeded", w:one "SELECT (SELECT count(*) FROM t), (SELECT status FROM lrun_backfills)")
+  end)
 end)
