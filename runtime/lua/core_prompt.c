@@ -3,7 +3,9 @@
 #include "lua/host.h"
 #include "lua/job.h"
 #include "run/stop.h"
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct promptbox {
     lr_arena arena;
@@ -95,9 +97,16 @@ static int show_results(lua_State *L, line *l, int first)
     lua_getfield(L, LUA_REGISTRYINDEX, "lrun.show");
     if (lua_isnil(L, -1)) {
         lua_pop(L, 1);
-        if (lr_stdlib_load(L, "show/value.lua") != LUA_OK || lr_stdlib_load(L, "show/table.lua") != LUA_OK) return lua_error(L);
-        lua_call(L, 0, 1);
-        lua_call(L, 1, 1);
+        static const char *const parts[] = {"show/table.lua", "show/calendar.lua"};
+        if (lr_stdlib_load(L, "show/value.lua") != LUA_OK) return lua_error(L);
+        for (int i = 0; i < 2; i++) {
+            if (lr_stdlib_load(L, parts[i]) != LUA_OK) return lua_error(L);
+            lua_call(L, 0, 1);
+        }
+        const char *plain = getenv("NO_COLOR");
+        if (!isatty(1)) lua_pushboolean(L, 0);
+        else lua_pushstring(L, plain != NULL && plain[0] != 0 ? "plain" : "color");
+        lua_call(L, 3, 1);
         lua_pushvalue(L, -1);
         lua_setfield(L, LUA_REGISTRYINDEX, "lrun.show");
     }

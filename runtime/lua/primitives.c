@@ -82,6 +82,32 @@ static int push_result(lua_State *L, cursorbox *box, lr_err *e)
     return 0;
 }
 
+/* As push_result, for rows that a primitive has put together. */
+static void push_table(lua_State *L, const lr_result *r)
+{
+    lua_createtable(L, r->nrows, 0);
+    for (int i = 0; i < r->nrows; i++) {
+        lua_createtable(L, 0, r->ncolumns);
+        for (int c = 0; c < r->ncolumns; c++) {
+            lr_push_value(L, &r->cells[i * r->ncolumns + c]);
+            lua_setfield(L, -2, r->columns[c]);
+        }
+        lua_rawseti(L, -2, i + 1);
+    }
+    lua_createtable(L, 0, 2);
+    lua_createtable(L, r->ncolumns, 0);
+    for (int c = 0; c < r->ncolumns; c++) {
+        lua_pushstring(L, r->columns[c]);
+        lua_rawseti(L, -2, c + 1);
+    }
+    lua_setfield(L, -2, "columns");
+    if (r->drawing != NULL) {
+        lua_pushstring(L, r->drawing);
+        lua_setfield(L, -2, "drawing");
+    }
+    lua_setmetatable(L, -2);
+}
+
 static void push_counts(lua_State *L, const lr_counts *c)
 {
     const struct {
@@ -242,6 +268,9 @@ static int l_primitive(lua_State *L)
         break;
     case LR_RESULT_INT:
         lua_pushinteger(L, result.number);
+        break;
+    case LR_RESULT_TABLE:
+        push_table(L, &result);
         break;
     case LR_RESULT_CURSOR:
         break;

@@ -49,7 +49,7 @@ typedef struct lr_args {
 
 /* What a call gives back. */
 typedef enum lr_result_kind {
-    LR_RESULT_NONE, LR_RESULT_ROWS, LR_RESULT_COUNTS, LR_RESULT_CURSOR, LR_RESULT_REPORT, LR_RESULT_INT
+    LR_RESULT_NONE, LR_RESULT_ROWS, LR_RESULT_COUNTS, LR_RESULT_CURSOR, LR_RESULT_REPORT, LR_RESULT_INT, LR_RESULT_TABLE
 } lr_result_kind;
 
 typedef struct lr_report_line {
@@ -68,6 +68,11 @@ typedef struct lr_result {
     int equal;
     lr_report_line *lines;
     int nlines;
+    const char *const *columns; /* of a table of rows */
+    int ncolumns;
+    const lr_value *cells;  /* row by row */
+    int nrows;
+    const char *drawing;    /* how a terminal may draw it beside, or NULL */
 } lr_result;
 
 typedef struct lr_primitive {

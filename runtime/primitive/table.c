@@ -16,6 +16,8 @@ extern const lr_primitive
     lr_primitive_delete_missing,
     lr_primitive_apply_changes,
     lr_primitive_reconcile,
+    lr_primitive_partitions,
+    lr_primitive_lateness,
     lr_primitive_query,
     lr_primitive_execute;
 
@@ -34,6 +36,8 @@ const lr_primitive *const lr_primitives[] = {
     &lr_primitive_delete_missing,
     &lr_primitive_apply_changes,
     &lr_primitive_reconcile,
+    &lr_primitive_partitions,
+    &lr_primitive_lateness,
     &lr_primitive_query,
     &lr_primitive_execute,
     NULL};

@@ -188,6 +188,12 @@ struct lr_dialect {
     /* A value that orders as time where it is a time, else as itself. */
     void (*order)(lr_sql *q, const lr_sql *expr, const lr_zone *z);
 
+    /* The first of the grain that a time is in, as a logical date; what is no
+     * time is its own text. */
+    void (*piece)(lr_sql *q, const lr_sql *expr, lr_grain g, lr_time_mode mode, const lr_zone *z, const char *decl);
+    /* Microseconds from an instant to a later one. */
+    void (*elapsed)(lr_sql *q, const lr_sql *from, const lr_sql *to);
+
     /* Exact total as decimal text. */
     void (*total)(lr_sql *q, const lr_sql *expr, const char *decl);
     /* What a column holds, and rows compared by checksum. */

@@ -156,6 +156,26 @@ static void bytewise(lr_sql *q, const lr_sql *expr, const char *decl)
     lr_sqlf(q, is(decl, "text") || is(decl, "character") ? "%Q COLLATE \"C\"" : "%Q", expr);
 }
 
+static void piece(lr_sql *q, const lr_sql *expr, lr_grain g, lr_time_mode mode, const lr_zone *z, const char *decl)
+{
+    lr_value zone = lr_text(lr_zone_name(z));
+    const char *form = g == LR_HOUR ? "YYYY-MM-DD\"T\"HH24" : "YYYY-MM-DD";
+    if (mode == LR_ISO && !is_instant(decl) && !is_naive(decl)) {
+        lr_sqlf(q, "%Q::text", expr);
+        return;
+    }
+    lr_sqlf(q, "to_char(date_trunc('%s', ", lr_grain_name(g));
+    if (mode == LR_ISO && is_naive(decl)) lr_sqlf(q, "%Q::timestamp", expr);
+    else if (mode == LR_ISO) lr_sqlf(q, "%Q AT TIME ZONE %V", expr, &zone);
+    else lr_sqlf(q, mode == LR_UNIX ? "to_timestamp(%Q) AT TIME ZONE %V" : "to_timestamp(%Q / 1000.0) AT TIME ZONE %V", expr, &zone);
+    lr_sqlf(q, "), '%s')", form);
+}
+
+static void elapsed(lr_sql *q, const lr_sql *from, const lr_sql *to)
+{
+    lr_sqlf(q, "(extract(epoch FROM %Q - %Q) * 1000000)::int8", to, from);
+}
+
 static void forever(lr_sql *q)
 {
     lr_sqlf(q, "'infinity'::timestamptz");
@@ -247,6 +267,8 @@ const lr_dialect lr_postgres_dialect = {
     .bytewise = bytewise,
     .forever = forever,
     .order = order,
+    .piece = piece,
+    .elapsed = elapsed,
     .total = total,
     .holds = lr_postgres_holds,
     .checksum = &lr_postgres_checksum,

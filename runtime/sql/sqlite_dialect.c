@@ -283,6 +283,18 @@ static void distinct(lr_sql *q, const lr_sql *a, const lr_sql *b, int loose)
     lr_sqlf(q, "%Q COLLATE BINARY IS NOT %Q", a, b);
 }
 
+static void piece(lr_sql *q, const lr_sql *expr, lr_grain g, lr_time_mode mode, const lr_zone *z, const char *decl)
+{
+    (void)decl;
+    lr_value name = lr_text(mode_name(mode)), zone = lr_text(lr_zone_name(z)), grain = lr_text(lr_grain_name(g));
+    lr_sqlf(q, "lrun_piece(%Q, %V, %V, %V)", expr, &name, &zone, &grain);
+}
+
+static void elapsed(lr_sql *q, const lr_sql *from, const lr_sql *to)
+{
+    lr_sqlf(q, "(%Q - %Q)", to, from);
+}
+
 static void newest(lr_sql *q, const lr_sql *from, const lr_sql *column, lr_time_mode mode,
                    const lr_zone *z, const char *decl, const int64_t *limit_us)
 {
@@ -376,6 +388,8 @@ const lr_dialect lr_sqlite_dialect = {
     .order = order,
     .bytewise = bytewise,
     .forever = forever,
+    .piece = piece,
+    .elapsed = elapsed,
     .total = total,
     .holds = lr_sqlite_holds,
     .checksum = &lr_sqlite_checksum,

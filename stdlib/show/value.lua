@@ -1,6 +1,7 @@
 -- What values look like at the prompt. Runs in the job's own state; the
--- drawing of tables comes as its argument.
-local show = ...
+-- drawing of tables and of calendars comes as its arguments; terminal says
+-- whether somebody looks at one.
+local show, calendar, terminal = ...
 local null = _G.null
 
 local function is_list_of_rows(v)
@@ -30,7 +31,10 @@ local function as_table(v)
     rows[i] = {}
     for c, name in ipairs(columns) do rows[i][c] = row[name] == nil and null or row[name] end
   end
-  return show.table(columns, rows) .. ("\n(%d row%s)"):format(#rows, #rows == 1 and "" or "s")
+  local text = show.table(columns, rows) .. ("\n(%d row%s)"):format(#rows, #rows == 1 and "" or "s")
+  local meta = getmetatable(v)
+  local drawn = terminal and meta and meta.drawing == "calendar" and calendar.text(v, terminal == "color")
+  return drawn and text .. "\n\n" .. drawn or text
 end
 
 local function one(v)

@@ -14,7 +14,7 @@ luacheck -q --std lua54 --max-line-length 140 stdlib tests/support \
 luacheck -q --std lua54 --max-line-length 140 tests/bench/*.lua || bad=1
 luacheck -q --std lua54+busted --max-line-length 220 tests/spec tests/fault || bad=1
 luacheck -q --std lua54 --max-line-length 120 jobs tests/bench/jobs --read-globals \
-    job extract merge overwrite_partition insert_new full_load scd2_merge delete_missing apply_changes swap reconcile scd2_join group \
+    job extract merge overwrite_partition insert_new full_load scd2_merge delete_missing apply_changes swap reconcile partitions lateness scd2_join group \
     query execute window watermark param logical_date run_start \
     days hours minutes weeks months date instant null blob || bad=1
 [ $bad -eq 0 ] && echo 'lint: nothing found'

@@ -11,6 +11,9 @@
  *                                   its instant, or it is no time at all
  *   lrun_within(the same)
  *                                   1 where the instant is inside the bounds
+ *   lrun_piece(value, mode, zone, grain)
+ *                                   the logical date that the time belongs to;
+ *                                   what is no time is itself
  *   lrun_keeps(value, affinity)     1 where a column of that affinity keeps the
  *                                   value exactly
  *
@@ -221,6 +224,21 @@ static void fn_misplaced(sqlite3_context *ctx, int n, sqlite3_value **v)
     sqlite3_result_int(ctx, wrong);
 }
 
+static void fn_piece(sqlite3_context *ctx, int n, sqlite3_value **v)
+{
+    (void)n;
+    char text[48];
+    instant t;
+    lr_grain g;
+    const lr_zone *z = zone_arg(ctx, v[2], 2);
+    if (sqlite3_value_type(v[0]) == SQLITE_NULL) return;
+    if (lr_grain_parse((const char *)sqlite3_value_text(v[3]), &g) != 0 ||
+        to_instant(v[0], (const char *)sqlite3_value_text(v[1]), z, &t) != 0)
+        sqlite3_result_value(ctx, v[0]);
+    else
+        sqlite3_result_text(ctx, lr_grain_format(z, g, lr_grain_floor(z, g, t.us), text), -1, SQLITE_TRANSIENT);
+}
+
 static void fn_keeps(sqlite3_context *ctx, int n, sqlite3_value **v)
 {
     (void)n;
@@ -251,6 +269,7 @@ int lr_sqlite_register_functions(sqlite3 *db)
         sqlite3_create_function(db, "lrun_try_us", 2, flags, NULL, fn_try_us, NULL, NULL) != SQLITE_OK ||
         sqlite3_create_function(db, "lrun_misplaced", 9, flags, NULL, fn_misplaced, NULL, NULL) != SQLITE_OK ||
         sqlite3_create_function(db, "lrun_within", 9, flags, NULL, fn_within, NULL, NULL) != SQLITE_OK ||
+        sqlite3_create_function(db, "lrun_piece", 4, flags, NULL, fn_piece, NULL, NULL) != SQLITE_OK ||
         sqlite3_create_function(db, "lrun_keeps", 2, flags, NULL, fn_keeps, NULL, NULL) != SQLITE_OK)
         return -1;
     return 0;

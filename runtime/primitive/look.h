@@ -1,0 +1,22 @@
+/* look.h - a table that is only looked at: its time column, a window on it. */
+#ifndef LRUN_PRIMITIVE_LOOK_H
+#define LRUN_PRIMITIVE_LOOK_H
+
+#include "primitive/extract.h"
+
+typedef struct lr_look {
+    const lr_place *place;
+    lr_relation rel;
+    const char *name; /* for messages */
+    lr_time_mode mode;
+} lr_look;
+
+int lr_look_open(lr_run *run, const char *connection, const char *table, const char *time, lr_look *out, lr_err *e);
+
+/* The column's declared type; NULL and e where there is no such column. */
+const char *lr_look_column(const lr_look *l, const char *column, lr_err *e);
+
+/* " FROM t WHERE ..." with the window on the column, NULL: all rows. */
+int lr_look_from(lr_run *run, const lr_look *l, const char *column, lr_window *w, lr_sql *q, lr_err *e);
+
+#endif
