@@ -198,6 +198,46 @@ static void read_call(lua_State *L, const lr_primitive *p, lr_arena *a, lr_args 
     }
 }
 
+/* A function among the options, kept where a protected call finds it. */
+typedef struct asker {
+    lr_vm *vm;
+    int function; /* reference in the registry, LUA_NOREF for none */
+    const char *text;
+    int passed;
+    char why[400];
+} asker;
+
+static int ask_function(lua_State *L)
+{
+    asker *a = lua_touserdata(L, 1);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, a->function);
+    lua_pushstring(L, a->text);
+    lua_call(L, 1, 2);
+    a->passed = lua_isnil(L, -2) ? lua_isnil(L, -1) : lua_toboolean(L, -2);
+    if (!a->passed && !lua_isnil(L, -1)) snprintf(a->why, sizeof a->why, "%s", luaL_tolstring(L, -1, NULL));
+    return 0;
+}
+
+static int ask(const lr_args *args, const char *option, const char *text, int *passed, lr_err *e)
+{
+    asker *a = args->asker;
+    (void)option;
+    a->text = text;
+    if (lr_vm_protected(a->vm, ask_function, a, e) != 0) return -1;
+    *passed = a->passed;
+    if (!a->passed) snprintf(e->message, sizeof e->message, "%s", a->why);
+    return 0;
+}
+
+static void keep_function(lua_State *L, const lr_primitive *p, const lr_args *args, asker *a)
+{
+    for (int i = 0; i < p->noptions; i++) {
+        if (args->named[i].type != LR_ARG_FUNCTION || a->function != LUA_NOREF) continue;
+        lua_getfield(L, 1, p->options[i].name);
+        a->function = luaL_ref(L, LUA_REGISTRYINDEX);
+    }
+}
+
 /* "merge into dw_orders: ", unless the message begins with its name already. */
 static void add_step(const lr_primitive *p, const lr_args *args, lr_err *e)
 {
@@ -239,6 +279,10 @@ static int l_primitive(lua_State *L)
     lr_result result = {0};
     read_call(L, p, scratch, &args, &e);
     args.where = lr_where(L, where, sizeof where);
+    asker question = {vm, LUA_NOREF, NULL, 0, ""};
+    args.ask = ask;
+    args.asker = &question;
+    keep_function(L, p, &args, &question);
     int failed = lr_args_check(p, &args, &e);
     if (failed == 0) failed = p->call(vm->run, &args, &result, &e);
     if (failed == 0 && result.kind == LR_RESULT_CURSOR) {
@@ -249,6 +293,7 @@ static int l_primitive(lua_State *L)
         box->cursor = NULL;
     }
     if (failed != 0) add_step(p, &args, &e);
+    luaL_unref(L, LUA_REGISTRYINDEX, question.function);
     lr_arena_free(scratch);
     if (failed != 0) return lr_raise(L, &e);
     if (result.unknown) {

@@ -49,7 +49,7 @@ const lr_primitive lr_primitive_full_load = {
     .call = call_load,
 };
 
-static int refuse_cascade(const lr_target *t, lr_err *e)
+int lr_refuse_cascade(const lr_target *t, lr_err *e)
 {
     if (t->rel.cascaded_from == NULL) return 0;
     lr_fail(e, LR_FAILED, "a foreign key of %s with CASCADE or SET NULL points at %s: deleting the old rows would change it",
@@ -78,6 +78,19 @@ static int empty(lr_run *run, const lr_target *t, int *is_empty, lr_err *e)
     if (lr_rowset_home(run, t->source, &place, &q, e) != 0 || lr_any_row(run, place, &q, &any, e) != 0) return -1;
     *is_empty = !any;
     return 0;
+}
+
+int lr_refuse_empty(lr_run *run, const lr_target *t, int allowed, lr_err *e)
+{
+    lr_sql all = lr_sql_new(&run->arena);
+    int is_empty, any = 0;
+    if (allowed || t->created) return 0;
+    lr_sqlf(&all, "SELECT 1 FROM %T", &t->rel.table);
+    if (empty(run, t, &is_empty, e) != 0) return -1;
+    if (is_empty && lr_any_row(run, run->session->warehouse, &all, &any, e) != 0) return -1;
+    if (!any) return 0;
+    lr_fail(e, LR_FAILED, "the extract is empty and %s has rows", t->name);
+    return lr_hint(e, "look why the source is empty, or pass allow_empty = true");
 }
 
 /* Values that SQL or a function made may lie outside; the time column that an
@@ -189,7 +202,7 @@ static int call_overwrite(lr_run *run, const lr_args *args, lr_result *out, lr_e
     }
     if (run->mode == LR_MODE_RECONCILE) return lr_target_noted(run, p, args, key, nkey, column, out, e);
     if (lr_target_open(run, p, args, key, nkey, column, nkey == 0, &t, e) != 0) return -1;
-    if (refuse_cascade(&t, e) != 0) return -1;
+    if (lr_refuse_cascade(&t, e) != 0) return -1;
     if (lr_field_find(d, &t.rel, column) < 0) {
         lr_fail(e, LR_FAILED, "%s has no column \"%s\" to cut the partition by", t.name, column);
         return lr_hint(e, "pass column = with the target's time column");
@@ -217,24 +230,14 @@ static int call_load(lr_run *run, const lr_args *args, lr_result *out, lr_err *e
 {
     const lr_primitive *p = &lr_primitive_full_load;
     const char **key;
-    int nkey, is_empty;
+    int nkey;
     lr_target t;
     lr_counts c = {0};
     if (lr_arg_names(&run->arena, lr_arg_of(p, args, "key"), &key, &nkey, e) != 0) return -1;
     if (run->mode == LR_MODE_RECONCILE) return lr_target_noted(run, p, args, key, nkey, NULL, out, e);
     if (lr_target_open(run, p, args, key, nkey, NULL, 1, &t, e) != 0) return -1;
-    if (refuse_cascade(&t, e) != 0 || stage_sql(run, &t, e) != 0) return -1;
-    if (!lr_arg_bool(lr_arg_of(p, args, "allow_empty"), 0) && !t.created) {
-        lr_sql all = lr_sql_new(&run->arena);
-        int any = 0;
-        lr_sqlf(&all, "SELECT 1 FROM %T", &t.rel.table);
-        if (empty(run, &t, &is_empty, e) != 0) return -1;
-        if (is_empty && lr_any_row(run, run->session->warehouse, &all, &any, e) != 0) return -1;
-        if (any) {
-            lr_fail(e, LR_FAILED, "the extract is empty and %s has rows", t.name);
-            return lr_hint(e, "look why the source is empty, or pass allow_empty = true");
-        }
-    }
+    if (lr_refuse_cascade(&t, e) != 0 || stage_sql(run, &t, e) != 0) return -1;
+    if (lr_refuse_empty(run, &t, lr_arg_bool(lr_arg_of(p, args, "allow_empty"), 0), e) != 0) return -1;
     lr_sql delete = lr_sql_new(&run->arena);
     lr_sqlf(&delete, "DELETE FROM %T", &t.rel.table);
     if (delete_and_insert(run, &t, &delete, &c, e) != 0) return -1;

@@ -89,6 +89,11 @@ int lr_target_noted(lr_run *run, const lr_primitive *p, const lr_args *args, con
 int lr_target_find(lr_run *run, const lr_primitive *p, const lr_args *args, const char *option, const char **key, int nkey,
                    lr_target *out, lr_err *e);
 
+/* For a write that empties the target: a foreign key that would follow, and an
+ * empty extract over rows. */
+int lr_refuse_cascade(const lr_target *t, lr_err *e);
+int lr_refuse_empty(lr_run *run, const lr_target *t, int allowed, lr_err *e);
+
 /* The condition that the target's rows in the window of the source fulfil. */
 int lr_target_inside(lr_run *run, const lr_target *t, const char *column, lr_sql *inside, lr_err *e);
 

@@ -75,6 +75,7 @@ typedef struct lr_run {
     struct lr_window *windows;
     int64_t statements;  /* issued by this run */
     int64_t staged;      /* staging tables made */
+    int64_t swaps;       /* copies made by swap */
     lr_staged *stages;   /* those to be dropped before the commit */
     struct lr_strategy *strategies; /* the way found for each target that was written by key */
     int checks, differs;

@@ -106,8 +106,11 @@ typedef struct lr_step_sql {
     lr_effect effect;
 } lr_step_sql;
 
+typedef struct lr_copier lr_copier; /* see copy.h */
+
 struct lr_dialect {
     const char *name;
+    const lr_copier *copier;
     int fold_case;   /* names compare without case */
     int has_schemas; /* tables live in schemas */
     int merges_by_row; /* a statement by key for each row is as fast as one for all */

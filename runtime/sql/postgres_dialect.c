@@ -1,4 +1,5 @@
 /* The SQL of PostgreSQL. */
+#include "sql/copy.h"
 #include "sql/postgres.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -237,6 +238,7 @@ static int bends(lr_sql *q, const lr_sql *expr, const char *from_decl, const cha
 }
 
 const lr_dialect lr_postgres_dialect = {
+    .copier = &lr_postgres_copier,
     .name = "postgresql",
     .has_schemas = 1,
     .longest_name = 63,

@@ -1,5 +1,6 @@
 /* The SQL of SQLite: windows on text, exact totals, tables. */
 #include "driver/sqlite/sqlite.h"
+#include "sql/copy.h"
 #include "sql/sqlite.h"
 #include <string.h>
 #include <strings.h>
@@ -358,6 +359,7 @@ static int bends(lr_sql *q, const lr_sql *expr, const char *from_decl, const cha
 }
 
 const lr_dialect lr_sqlite_dialect = {
+    .copier = &lr_sqlite_copier,
     .name = "sqlite",
     .fold_case = 1,
     .checks_rows = 1,
