@@ -12,7 +12,8 @@ end
 
 local function absolute(path)
   if path:sub(1, 1) == "/" then return path end
-  return core.cwd() .. "/" .. path
+  local here = core.cwd() -- nil where the current folder has been removed
+  return here and here .. "/" .. path or path
 end
 
 local function parent(folder)
@@ -24,7 +25,7 @@ end
 
 -- The path as people know it: relative where it is below the current folder.
 local function shown(path)
-  local here = core.cwd() .. "/"
+  local here = (core.cwd() or "") .. "/"
   if path:sub(1, #here) == here then return path:sub(#here + 1) end
   return path
 end

@@ -43,6 +43,7 @@ typedef struct work {
     const char *at;   /* column, or NULL */
     int64_t at_us;    /* of the logical date, or of what closes */
     int close;
+    int64_t sighted, simple; /* how many */
     lr_counts c;
 } work;
 
@@ -342,8 +343,9 @@ static int sort_keys(work *w, int64_t *left, lr_err *e)
     lr_scd2 *s = &w->s;
     lr_sql all = lr_sql_new(&w->run->arena);
     if (make_stage(w, &s->keys, 0, 0, e) != 0 || make_stage(w, &s->simple, 1, 0, e) != 0) return -1;
-    if (step(w, lr_scd2_changed_keys, NULL, e) != 0 || step(w, lr_scd2_simple, NULL, e) != 0) return -1;
-    if (step(w, lr_scd2_not_simple, NULL, e) != 0) return -1;
+    if (step(w, lr_scd2_simple, &w->simple, e) != 0) return -1;
+    /* each is one sighting of a key: where all are, none is left */
+    if (w->simple < w->sighted && step(w, lr_scd2_changed_keys, NULL, e) != 0) return -1;
     if (s->absent != NULL && step(w, lr_scd2_gone_keys, NULL, e) != 0) return -1;
     lr_sqlf(&all, "SELECT 1 FROM %T", &s->keys);
     return lr_count_rows(w->run, &all, left, e);
@@ -374,6 +376,7 @@ static int keep_sightings(work *w, int others, lr_err *e)
     for (int kind = others ? 0 : 1; kind < LR_SCD2_KEEPS; kind++) {
         lr_sql q = lr_sql_new(&w->run->arena);
         int64_t kept = 0;
+        if (kind == 1 && w->simple == w->sighted) continue;
         if (lr_scd2_keep(&w->s, kind, &q) && run_one(w, &q, &kept, e) != 0) return -1;
         if (kind < 2) w->c.skipped += kept;
     }
@@ -451,10 +454,11 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
         lr_sql q = lr_sql_new(&run->arena);
         lr_scd2_take(&w.s, &w.t.rows, &q);
         if (run_one(&w, &q, &w.c.read, e) != 0 || check_sightings(&w, args, e) != 0) return -1;
-        if (w.close && step(&w, lr_scd2_there, NULL, e) != 0) return -1;
+        w.sighted = w.c.read;
+        if (w.close && step(&w, lr_scd2_there, &w.sighted, e) != 0) return -1;
         if (sort_keys(&w, &left, e) != 0 || (left > 0 && gather(&w, e) != 0)) return -1;
     }
-    if (write_changes(&w, 1, left > 0, e) != 0) return -1;
+    if (write_changes(&w, run->mode == LR_MODE_PLAN || w.simple > 0, left > 0, e) != 0) return -1;
     if (run->mode != LR_MODE_PLAN && keep_sightings(&w, left > 0, e) != 0) return -1;
     w.t.source = (lr_rowset *)args->first.p;
     w.t.key = w.s.key;

@@ -143,6 +143,8 @@ void lr_scd2_changed_keys(const lr_scd2 *s, lr_sql *q)
         s->d->distinct(q, &a, &b, is_loose(s, s->track[i]));
         lr_sqlf(q, ")");
     }
+    lr_sqlf(q, ") AND NOT EXISTS (SELECT 1 FROM %T AS \"simple\" WHERE ", &s->simple);
+    same_key(s, q, "simple", "new");
     lr_sqlf(q, ") GROUP BY ");
     list(q, "new", s->key, s->nkey);
 }
@@ -188,34 +190,25 @@ void lr_scd2_simple(const lr_scd2 *s, lr_sql *q)
     columns(s, q, "new");
     lr_sqlf(q, ", \"new\".%I FROM (SELECT \"one\".*, count(*) OVER (PARTITION BY ", s->from);
     list(q, "one", s->key, s->nkey);
-    lr_sqlf(q, ") AS \"lrun_times\" FROM %T AS \"one\") AS \"new\" JOIN %T AS \"k\" ON ", &s->sightings, &s->keys);
-    same_key(s, q, "k", "new");
-    /* the last version is open and begins before; or there is none */
-    lr_sqlf(q, " LEFT JOIN (SELECT ");
-    list(q, "all", s->key, s->nkey);
-    lr_sqlf(q, ", max(");
-    instant(s, q, "all", s->from, s->from_decl);
-    lr_sqlf(q, ") AS \"lrun_last\", max(CASE WHEN ");
-    open_end(s, q, "all");
-    lr_sqlf(q, " THEN 1 ELSE 0 END) AS \"lrun_open\" FROM %T AS \"all\" JOIN %T AS \"mine\" ON ", &s->dim->table, &s->keys);
-    same_key(s, q, "mine", "all");
-    lr_sqlf(q, " GROUP BY ");
-    list(q, "all", s->key, s->nkey);
-    lr_sqlf(q, ") AS \"dim\" ON ");
+    lr_sqlf(q, ") AS \"lrun_times\" FROM %T AS \"one\") AS \"new\" LEFT JOIN %T AS \"dim\" ON ", &s->sightings, &s->dim->table);
     same_key(s, q, "dim", "new");
-    lr_sqlf(q, " WHERE \"new\".\"lrun_times\" = 1 AND (\"dim\".%I IS NULL OR (\"dim\".\"lrun_open\" = 1 AND \"dim\".\"lrun_last\" < %Q))",
-            s->key[0], &at);
+    lr_sqlf(q, " AND ");
+    open_end(s, q, "dim");
+    /* the version that is open begins before and says something else; or the key is new */
+    lr_sqlf(q, " WHERE \"new\".\"lrun_times\" = 1 AND CASE WHEN \"dim\".%I IS NULL THEN NOT EXISTS (SELECT 1 FROM %T AS \"old\" WHERE ",
+            s->key[0], &s->dim->table);
+    same_key(s, q, "old", "new");
+    lr_sqlf(q, ") ELSE ");
+    instant(s, q, "dim", s->from, s->from_decl);
+    lr_sqlf(q, " < %Q AND (1 = 0", &at);
+    for (int i = 0; i < s->ntrack; i++) {
+        lr_sql a = column(q, "dim", s->track[i]), b = column(q, "new", s->track[i]);
+        lr_sqlf(q, " OR ");
+        s->d->distinct(q, &a, &b, is_loose(s, s->track[i]));
+    }
+    lr_sqlf(q, ") END");
     nothing_after(s, q, 0);
     nothing_after(s, q, 1);
-}
-
-void lr_scd2_not_simple(const lr_scd2 *s, lr_sql *q)
-{
-    lr_sqlf(q, "DELETE FROM %T WHERE (", &s->keys);
-    list(q, NULL, s->key, s->nkey);
-    lr_sqlf(q, ") IN (SELECT ");
-    list(q, "simple", s->key, s->nkey);
-    lr_sqlf(q, " FROM %T AS \"simple\")", &s->simple);
 }
 
 static void stamp(const lr_scd2 *s, lr_sql *q, const char *before)

@@ -50,15 +50,14 @@ void lr_scd2_take(const lr_scd2 *s, const lr_sql *rows, lr_sql *q);
 /* With absent: what was sighted before that moment was there then too. */
 void lr_scd2_there(const lr_scd2 *s, lr_sql *q);
 
-/* INSERT INTO keys: sightings that the version of their moment does not show;
- * with absent, versions of keys that are gone. */
+/* INSERT INTO keys: sightings that the version of their moment does not show, and
+ * that are not simple; with absent, versions of keys that are gone. */
 void lr_scd2_changed_keys(const lr_scd2 *s, lr_sql *q);
 void lr_scd2_gone_keys(const lr_scd2 *s, lr_sql *q);
 
-/* INSERT INTO simple, and take those keys out of keys; then the dimension's
- * changes for them: the open version ends, a new one begins. */
+/* INSERT INTO simple; then the dimension's changes for them: the open version
+ * ends, a new one begins. */
 void lr_scd2_simple(const lr_scd2 *s, lr_sql *q);
-void lr_scd2_not_simple(const lr_scd2 *s, lr_sql *q);
 void lr_scd2_end_simple(const lr_scd2 *s, lr_sql *q);
 void lr_scd2_begin_simple(const lr_scd2 *s, lr_sql *q);
 
