@@ -97,10 +97,20 @@ const char *lr_url_shown(lr_arena *a, const char *text)
     lr_buf b = {0};
     if (strncmp(text, "sqlite:", 7) == 0) return lr_dup(a, text);
     const char *colon = strchr(text, ':'), *at = strrchr(text, '@'), *scheme = strstr(text, "://");
-    if (scheme != NULL && strcspn(text, " \t\r\n=") > (size_t)(scheme - text)) mask_url(text, &b);
-    else if (!lr_url_is_words(text) && colon != NULL && at > colon && strstr(text, "password") == NULL)
+    if (scheme != NULL) {
+        mask_url(text, &b);
+        /* NAME=URL, or libpq's words with a URL among them */
+        if (strcspn(text, " \t\r\n=") < (size_t)(scheme - text)) {
+            lr_buf once = b;
+            b = (lr_buf){0};
+            mask_words(once.data, &b);
+            lr_buf_free(&once);
+        }
+    } else if (!lr_url_is_words(text) && colon != NULL && at > colon && strstr(text, "password") == NULL) {
         lr_buf_printf(&b, "%.*s:***%s", (int)(colon - text), text, at); /* a URL with a slip in its head */
-    else mask_words(text, &b);
+    } else {
+        mask_words(text, &b);
+    }
     const char *out = lr_dup(a, b.data != NULL ? b.data : "");
     lr_buf_free(&b);
     return out;

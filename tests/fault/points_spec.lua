@@ -5,7 +5,7 @@
 -- command again must finish the work.
 --
 -- The points are counted, not listed: new calls are met by themselves. Killing
--- on SQLite in WAL tries all; the others every k-th from a random one on
+-- the backfill on SQLite in WAL tries all; the others every k-th from a random one on
 -- (LRUN_TEST_SEED repeats the choice), and LRUN_FAULT_ALL=1 tries all of them.
 local files = require "files"
 local postgres = require "postgres"
@@ -211,15 +211,15 @@ for _, journal in ipairs { "WAL", "DELETE" } do
     describe(story.name .. " into SQLite, journal mode " .. journal .. ",", function()
       it("killed at every point", function()
         random.seed()
-        every(new_files(journal), story, "kill", (journal == "WAL" and 1 or 3) * slow)
+        every(new_files(journal), story, "kill", (journal == "DELETE" and 5 or story == BACKFILL and 1 or 2) * slow)
       end)
       it("with an error of input or output at any point", function()
         random.seed()
-        every(new_files(journal), story, "io", 5 * slow)
+        every(new_files(journal), story, "io", 9 * slow)
       end)
       it("on a disk that is full from any point on", function()
         random.seed()
-        every(new_files(journal), story, "full", 5 * slow)
+        every(new_files(journal), story, "full", 9 * slow)
       end)
     end)
   end
@@ -227,7 +227,7 @@ end
 
 for _, story in ipairs { BACKFILL, NIGHTLY } do
   describe(story.name .. " between two PostgreSQL databases,", function()
-    for how, step in pairs { kill = 11, cut = 11, off = 19 } do
+    for how, step in pairs { kill = 17, cut = 17, off = 29 } do
       it(how, function()
         random.seed()
         every(new_server(), story, how, step * slow)

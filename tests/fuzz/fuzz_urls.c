@@ -35,6 +35,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *user = without(whole, "@/?#:"), *word = without(whole, " '\\\t\n\r\f\v="), *query = without(whole, "&#?=@/");
     snprintf(url, 2 * size + 400, "postgresql://%s:%s@host/db", user, secret);
     shows_no(url);
+    snprintf(url, 2 * size + 400, "third=postgresql://%s:%s@host/db", user, secret);
+    shows_no(url);
     snprintf(url, 2 * size + 400, "postgres://host/db?x=%s&password=%s&y=%s", query, secret, query);
     shows_no(url);
     snprintf(url, 2 * size + 400, "host=%s password=%s dbname=%s", word, secret, word);

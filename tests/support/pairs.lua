@@ -205,11 +205,15 @@ for _, pair in ipairs(M.all) do
   pair.only = function(source) return new(pair, { source = M.S .. (source or "") }) end
 end
 
--- describe(what) on each pair; LRUN_TEST_PAIR=name takes one.
+-- describe(what) on each pair; LRUN_TEST_PAIR=name takes one. The sanitized
+-- binary, which is slow, gets two of them in turn.
+local turn = 0
 function M.each(what, body)
   local only = os.getenv "LRUN_TEST_PAIR"
-  for _, pair in ipairs(M.all) do
-    if not only or only == pair.name then
+  turn = turn + 1
+  for i, pair in ipairs(M.all) do
+    local mine = not world.sanitized or (i + turn) % #M.all < 2
+    if only == pair.name or not only and mine then
       require "busted".describe(what .. ", " .. pair.name .. ",", function() body(pair) end)
     end
   end

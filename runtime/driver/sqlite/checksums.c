@@ -38,7 +38,7 @@ static int is_word(text t, const char *word)
 static int64_t hash_hex(text t, int64_t seed)
 {
     static const char digits[] = "0123456789abcdef";
-    char small[512], *hex = t.n * 2 <= sizeof small ? small : lr_malloc(t.n * 2);
+    char small[512] = "", *hex = t.n * 2 <= sizeof small ? small : lr_malloc(t.n * 2);
     for (size_t i = 0; i < t.n; i++) {
         hex[2 * i] = digits[(unsigned char)t.p[i] >> 4];
         hex[2 * i + 1] = digits[t.p[i] & 15];
