@@ -42,11 +42,14 @@ static void date(lr_sql *q, const lr_hashed *c)
 
 static void text(lr_sql *q, const lr_hashed *c)
 {
-    const char *cast = c->holds == LR_HOLDS_TEXT ? "" : "::text";
     int trimmed = c->form == LR_FORM_TRIMMED || c->form == LR_FORM_TRIMMED_RECODED;
     int recoded = c->form == LR_FORM_TEXT_RECODED || c->form == LR_FORM_TRIMMED_RECODED;
-    lr_sqlf(q, "hashtextextended(%s%s%I%s%s%s COLLATE \"C\", %d)", recoded ? "encode(convert_to(" : "", trimmed ? "rtrim(" : "", c->name,
-            cast, trimmed ? ", ' ')" : "", recoded ? ", 'UTF8'), 'hex')" : "", c->seed);
+    lr_sqlf(q, "hashtextextended(%s%s", recoded ? "encode(convert_to(" : "", trimmed ? "rtrim(" : "");
+    /* a type's text as it is copied: inet's cast to text adds "/32" */
+    if (c->holds == LR_HOLDS_TEXT) lr_sqlf(q, "%I", c->name);
+    else if (c->holds == LR_HOLDS_PADDED) lr_sqlf(q, "%I::text", c->name);
+    else lr_sqlf(q, "(CASE WHEN %I IS NOT NULL THEN concat(%I) END)", c->name, c->name);
+    lr_sqlf(q, "%s%s COLLATE \"C\", %d)", trimmed ? ", ' ')" : "", recoded ? ", 'UTF8'), 'hex')" : "", c->seed);
 }
 
 static void hash(lr_sql *q, const lr_hashed *c)
