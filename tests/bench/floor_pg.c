@@ -8,6 +8,8 @@
  *   from_pg load | merge                binary COPY, one prepared statement
  *   in_pg load | merge                  one statement inside TO: shop.orders to orders
  *   pg_to_pg load | merge | unchanged   the bytes of one COPY into the other
+ *   to_pg | pg_to_pg sums               a sum of row hashes of both, at the same time; the
+ *                                       hash of PostgreSQL does not see a changed sign
  */
 #include "bench.h"
 #include <endian.h>
@@ -350,11 +352,69 @@ static void pg_to_pg(const char *lane, const char *from, const char *to)
     PQfinish(b);
 }
 
+/* ---- a checksum of both sides ---- */
+
+#define SUMS "SELECT sum(hash_record_extended(orders, 0)) FROM orders"
+
+static void send_sums(PGconn *c)
+{
+    if (!PQsendQuery(c, SUMS)) die(SUMS, PQerrorMessage(c));
+    PQflush(c);
+}
+
+static void take_sums(PGconn *c)
+{
+    PGresult *r;
+    while ((r = PQgetResult(c)) != NULL) {
+        if (PQresultStatus(r) != PGRES_TUPLES_OK) die(SUMS, PQerrorMessage(c));
+        printf("%s\n", PQgetvalue(r, 0, 0));
+        PQclear(r);
+    }
+}
+
+static uint64_t hash_bytes(uint64_t h, const void *p, int n)
+{
+    const unsigned char *b = p;
+    for (int i = 0; i < n; i++) h = (h ^ b[i]) * UINT64_C(0x100000001b3);
+    return h;
+}
+
+static void file_sums(const char *path)
+{
+    sqlite3 *db = open_database(path);
+    sqlite3_stmt *stmt = prepare(db, "SELECT " COLUMNS " FROM orders");
+    uint64_t sum = 0;
+    while (sqlite3_step(stmt) == SQLITE_ROW) {
+        uint64_t h = UINT64_C(0xcbf29ce484222325);
+        for (int i = 0; i < 7; i++) h = hash_bytes(h, sqlite3_column_blob(stmt, i), sqlite3_column_bytes(stmt, i)) * 31;
+        sum += h;
+    }
+    printf("%llu\n", (unsigned long long)sum);
+    sqlite3_finalize(stmt);
+    sqlite3_close(db);
+}
+
+static void sums(int file, const char *from, const char *to)
+{
+    PGconn *a = file ? NULL : connect_to(from), *b = connect_to(to);
+    send_sums(b);
+    if (file) {
+        file_sums(from);
+    } else {
+        send_sums(a);
+        take_sums(a);
+        PQfinish(a);
+    }
+    take_sums(b);
+    PQfinish(b);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 5) die("usage", "floor_pg to_pg|from_pg|in_pg|pg_to_pg LANE FROM TO");
     const char *lane = argv[2];
-    if (strcmp(argv[1], "to_pg") == 0) to_pg(lane, argv[3], argv[4]);
+    if (strcmp(lane, "sums") == 0) sums(strcmp(argv[1], "to_pg") == 0, argv[3], argv[4]);
+    else if (strcmp(argv[1], "to_pg") == 0) to_pg(lane, argv[3], argv[4]);
     else if (strcmp(argv[1], "from_pg") == 0) from_pg(lane, argv[3], argv[4]);
     else if (strcmp(argv[1], "in_pg") == 0) in_pg(lane, argv[4]);
     else if (strcmp(argv[1], "pg_to_pg") == 0) pg_to_pg(lane, argv[3], argv[4]);

@@ -149,6 +149,31 @@ local function inside(self, lane)
   }
 end
 
+-- Every row of both sides by its checksum; the floor hashes them only.
+local function deep(self, name, pair, from, source, target, odd)
+  local function ready()
+    self:copy("of_source", "target")
+    if odd then self:sql("target", "UPDATE orders SET note = 'odd' WHERE order_id IN (SELECT order_id FROM orders LIMIT 10)") end
+  end
+  return {
+    name = "reconcile deep, " .. name, figure = measure.slowness, target = target,
+    floor = function(round)
+      if round == 1 then ready() end
+      return { measure.bin .. "/floor_pg", pair, "sums", from, self:url "target" }
+    end,
+    lrun = function() return measure.job("deep", source, self:url "target") end,
+  }
+end
+
+function postgres:deep_lanes(dir)
+  local file, source = dir .. "/source.db", self:url "of_source"
+  return {
+    deep(self, "two databases, equal", "pg_to_pg", source, source, "lrun < 1.0 s"),
+    deep(self, "two databases, 10 odd rows", "pg_to_pg", source, source, "lrun < 1.5 s", true),
+    deep(self, "SQLite and PostgreSQL, equal", "to_pg", file, "sqlite:" .. file, "<= 1.20"),
+  }
+end
+
 function postgres:lanes(dir)
   local file, source = dir .. "/source.db", self:url "of_source"
   local lanes = {}
@@ -165,8 +190,10 @@ end
 
 function postgres:run(dir)
   self:prepare(dir)
-  for _, lane in ipairs(self:lanes(dir)) do
-    if measure.wanted(lane) then measure.lane(lane) end
+  for _, lanes in ipairs { self:lanes(dir), self:deep_lanes(dir) } do
+    for _, lane in ipairs(lanes) do
+      if measure.wanted(lane) then measure.lane(lane) end
+    end
   end
 end
 

@@ -12,8 +12,8 @@ local postgres = require "postgres"
 local sqlite = require "sqlite"
 
 local HEAD = [[
-%d orders, medians of %d. Loads and merges: the floor's time over lrun's; a day:
-lrun's over the floor's; the start: the difference; a map: rows per second, its
+%d orders, medians of %d. Loads and merges: the floor's time over lrun's; a day
+and reconcile: lrun's over the floor's; the start: the difference; a map: rows per second, its
 floor being the loop in Lua alone. cpu: the client's time on a processor, the
 floor's and lrun's. MB: the client's peak memory.
 

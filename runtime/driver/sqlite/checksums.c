@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LAST_YEAR 290000 /* microseconds are counted in 64 bits */
+
 typedef struct text {
     const char *p;
     size_t n;
@@ -137,6 +139,7 @@ static int far_moment(text t, int64_t *us)
     while (year < t.n && year < 7 && digits_at(t, year, 1)) year++;
     if (year < 4 || !digits_at(t, year + 1, 2) || !digits_at(t, year + 4, 2) || t.p[year] != '-' || t.p[year + 3] != '-') return 0;
     int64_t y = number_at(t, 0, year);
+    if (y > LAST_YEAR) return 0;
     *us = lr_days_from_civil((int)(before ? 1 - y : y), (int)number_at(t, year + 1, 2), (int)number_at(t, year + 4, 2)) * LR_US_PER_DAY;
     if (t.n == year + 6) return 1;
     t.p += year + 6;
@@ -320,6 +323,11 @@ typedef struct segments {
     size_t used, room; /* room is a power of two */
 } segments;
 
+static __int128 sum_of(const segment *g)
+{
+    return (__int128)((unsigned __int128)(uint64_t)g->high << 64 | g->low);
+}
+
 static segment *find(segments *s, int64_t number)
 {
     size_t i = (size_t)((uint64_t)number * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (s->room - 1);
@@ -353,7 +361,7 @@ static void step(sqlite3_context *ctx, int n, sqlite3_value **v)
         g->number = number;
         s->used++;
     }
-    __int128 sum = ((__int128)g->high << 64 | g->low) + row;
+    __int128 sum = sum_of(g) + row;
     g->low = (uint64_t)sum;
     g->high = (int64_t)(sum >> 64);
 }
@@ -361,7 +369,7 @@ static void step(sqlite3_context *ctx, int n, sqlite3_value **v)
 static void put_sum(lr_buf *b, const segment *g)
 {
     char text[48], *p = text + sizeof text;
-    __int128 sum = (__int128)g->high << 64 | g->low;
+    __int128 sum = sum_of(g);
     unsigned __int128 size = sum < 0 ? -(unsigned __int128)sum : (unsigned __int128)sum;
     *--p = 0;
     do *--p = (char)('0' + (int)(size % 10));

@@ -1,0 +1,2 @@
+job {}
+reconcile { extract { from = "orders" }, with = "orders", deep = true, key = "order_id", fail = false }
