@@ -220,5 +220,6 @@ function M.each(what, body)
 end
 
 M.Postgres = Postgres
+M.Sqlite = Sqlite
 M.World = World
 return M
