@@ -1,6 +1,7 @@
 /* core.run and core.describe: jobs for the commands of stdlib/. */
 #include "lua/host.h"
 #include "lua/job.h"
+#include "run/stop.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,6 +126,10 @@ void lr_read_config(lua_State *L, int at, lr_arena *a, lr_execution_config *cfg,
     cfg->max_memory = (size_t)number_field(L, at, "max_memory");
     cfg->must_compare = flag_field(L, at, "must_compare");
     cfg->by_rows = flag_field(L, at, "by_rows");
+    cfg->sandbox = flag_field(L, at, "sandbox");
+    cfg->trace = flag_field(L, at, "trace");
+    cfg->max_instructions = (int64_t)number_field(L, at, "max_instructions");
+    cfg->max_seconds = number_field(L, at, "max_seconds");
     const char *mode = text_field(L, at, "mode", a);
     for (size_t i = 0; mode != NULL && i < sizeof modes / sizeof modes[0]; i++)
         if (strcmp(mode, modes[i].name) == 0) cfg->mode = modes[i].mode;
@@ -209,9 +214,18 @@ static int core_run(lua_State *L)
     execbox *box = push_execution(L);
     lr_read_config(L, 1, &box->arena, &box->config, &box->reporter);
     box->reporter.run = &box->x.run;
-    int failed = lr_execution_run(&box->x, &box->config, &e);
+    lr_stop_limit former = lr_stop_within(box->config.max_seconds);
+    int failed = lr_execution_run(&box->x, &box->config, &e), late = lr_stop_late();
+    lr_stop_restore(former);
     luaL_unref(L, LUA_REGISTRYINDEX, box->reporter.function);
     lr_push_outcome(L, &box->x, failed, &e);
+    const lr_vm *vm = box->x.vm;
+    const char *limit = !failed || vm == NULL ? NULL : vm->spent ? "instructions" : vm->over ? "memory" : late ? "time" : NULL;
+    if (limit != NULL) set_string(L, "limit", limit);
+    if (box->x.job.manual) {
+        lua_pushboolean(L, 1);
+        lua_setfield(L, -2, "manual");
+    }
     lr_execution_free(&box->x);
     lr_arena_free(&box->arena);
     return 1;

@@ -132,6 +132,21 @@ static int core_mkdir(lua_State *L)
     return push_errno(L, mkdir(path, 0777) != 0);
 }
 
+/* core.tempdir(): a new folder that nobody else can read. In memory where the
+ * machine has such a place: what is in it need not outlive the process. */
+static int core_tempdir(lua_State *L)
+{
+    const char *own = getenv("TMPDIR");
+    const char *under[] = {"/dev/shm", own != NULL && own[0] != 0 ? own : "/tmp"};
+    char path[4096];
+    for (int i = 0; i < 2; i++) {
+        if (snprintf(path, sizeof path, "%s/lrun-XXXXXX", under[i]) >= (int)sizeof path || mkdtemp(path) == NULL) continue;
+        lua_pushstring(L, path);
+        return 1;
+    }
+    return push_errno(L, 1);
+}
+
 /* core.stat(path): "file", "directory", "other" or nil */
 static int core_stat(lua_State *L)
 {
@@ -258,7 +273,7 @@ void lr_open_core_terminal(lua_State *L)
     static const luaL_Reg functions[] = {
         {"write", core_write}, {"flush", core_flush}, {"warn", core_warn}, {"isatty", core_isatty}, {"width", core_width},
         {"now", core_now}, {"ticks", core_ticks}, {"deadline", core_deadline}, {"signal", core_signal},
-        {"clear_signal", core_clear_signal}, {"mkdir", core_mkdir}, {"stat", core_stat}, {"cwd", core_cwd},
+        {"clear_signal", core_clear_signal}, {"mkdir", core_mkdir}, {"tempdir", core_tempdir}, {"stat", core_stat}, {"cwd", core_cwd},
         {"dates", core_dates}, {"time_value", core_time_value}, {"alive", core_alive}, {"edit_open", core_edit_open},
         {"edit_line", core_edit_line}, {"edit_add", core_edit_add}, {"edit_close", core_edit_close}, {NULL, NULL}};
     luaL_setfuncs(L, functions, 0);

@@ -265,6 +265,16 @@ static int probe_job(lua_State *L)
         }
     }
     if (zone != NULL && lr_zone_get(zone, &x->job.zone, &e) != 0) return lr_raise(L, &e);
+    const char *transaction = string_field(L, "transaction");
+    if (transaction != NULL && strcmp(transaction, "manual") != 0) {
+        lr_fail(&e, LR_FAILED, "job: transaction = \"%s\" is not known", transaction);
+        lr_hint(&e, "leave it out: a run is one transaction");
+        return lr_raise(L, &e);
+    }
+    if (transaction != NULL && !x->config->sandbox)
+        return raise_plain(L, "job: transaction = \"manual\" is refused outside the sandbox of learn",
+                           "leave it out: a run is one transaction, and lrun commits it");
+    x->job.manual = transaction != NULL;
     return probe_stop(L);
 }
 

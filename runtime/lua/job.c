@@ -2,6 +2,7 @@
 #include "lua/job.h"
 #include "base/sha256.h"
 #include "lua/globals.h"
+#include "lua/sandbox.h"
 #include "run/stop.h"
 #include "run/url.h"
 #include <errno.h>
@@ -94,6 +95,7 @@ int lr_execution_describe(lr_execution *x, const lr_execution_config *cfg, lr_er
     x->vm = lr_vm_new(cfg->max_memory);
     if (x->vm == NULL) return lr_fail(e, LR_FAILED, "not enough memory");
     x->vm->job = &x->job;
+    x->vm->most_instructions = x->config->max_instructions;
     if (cfg->path == NULL) return 0;
     if (read_file(x, e) != 0) return -1;
     int failed = lr_vm_protected(x->vm, lr_probe, x, e);
@@ -148,6 +150,7 @@ static void set_run(lr_execution *x)
     run->backfill = x->backfill;
     run->must_compare = x->config->must_compare;
     run->by_rows = x->config->by_rows;
+    run->trace = x->config->trace;
     run->report = x->config->report;
     run->report_arg = x->config->report_arg;
     run->attempt = x->attempts;
@@ -199,7 +202,9 @@ static int attempt(lr_execution *x, lr_err *e)
     int failed = lr_run_begin(&x->run, e);
     if (failed == 0) tell_start(x);
     if (failed == 0) failed = lr_vm_protected(x->vm, lr_open_globals, x, e);
+    if (failed == 0 && x->config->sandbox) failed = lr_vm_protected(x->vm, lr_sandbox, NULL, e);
     x->vm->first_call = 0;
+    x->vm->instructions = 0;
     if (failed == 0) failed = lr_vm_protected(x->vm, chunk, x, e);
     /* a call that was cut off may have done a part of its work */
     if (failed == 0 && x->vm->depth != 0 && !x->run.doomed) failed = lr_fail(e, LR_FAILED, "a call ended for lack of memory, and the job went on");
@@ -224,6 +229,7 @@ static int fresh_state(lr_execution *x, lr_err *e)
     x->vm = lr_vm_new(x->config->max_memory);
     if (x->vm == NULL) return lr_fail(e, LR_FAILED, "not enough memory");
     x->vm->job = &x->job;
+    x->vm->most_instructions = x->config->max_instructions;
     return 0;
 }
 

@@ -266,6 +266,11 @@ static int l_primitive(lua_State *L)
         lr_fail(&e, LR_FAILED, "the run has failed already and will be rolled back: %s", vm->run->first.message);
         return lr_raise(L, &e);
     }
+    if (vm->job->manual && p->writes && p != lr_primitive_find("execute") && p != lr_primitive_find("reconcile")) {
+        lr_fail(&e, LR_FAILED, "%s: a job with transaction = \"manual\" writes with execute", p->name);
+        lr_hint(&e, "take transaction = \"manual\" away: then the run is one transaction and the primitives work");
+        return lr_raise(L, &e);
+    }
     lua_settop(L, 1);
     if (!lua_istable(L, 1) && !(lua_type(L, 1) == LUA_TSTRING && (p->first_accepts & LR_ARG_STRING))) {
         lr_fail(&e, LR_FAILED, "%s takes one table", p->name);

@@ -67,7 +67,13 @@ static void *allocate(void *ud, void *ptr, size_t osize, size_t nsize)
 static void on_count(lua_State *L, lua_Debug *ar)
 {
     (void)ar;
-    if (!lr_stop_poll(NULL) && !lr_vm_of(L)->over) {
+    lr_vm *vm = lr_vm_of(L);
+    vm->instructions += lua_gethookcount(L);
+    if (vm->most_instructions != 0 && vm->instructions > vm->most_instructions && !vm->spent) {
+        vm->spent = 1;
+        lr_where(L, vm->over_at, sizeof vm->over_at);
+    }
+    if (!lr_stop_poll(NULL) && !vm->over && !vm->spent) {
         if (lua_gethookcount(L) == 1) lua_sethook(L, on_count, LUA_MASKCOUNT, 10000);
         return;
     }
@@ -168,7 +174,11 @@ static void take_error(lr_vm *vm, lua_State *L, int status, lr_err *e)
     /* the string library asks once and raises a text of its own */
     if (vm->refused != 0 && lua_type(L, -1) == LUA_TSTRING && strstr(lua_tostring(L, -1), "not enough memory") != NULL) vm->over = 1;
     if (vm->over) status = LUA_ERRMEM;
-    if (lr_stop_poll(NULL)) {
+    if (vm->spent) {
+        lr_fail(e, LR_FAILED, "the job ran more than %lld steps of Lua", (long long)vm->most_instructions);
+        lr_hint(e, "look for a loop that does not end, or let SQL do the work");
+        memcpy(e->where, vm->over_at, sizeof e->where < sizeof vm->over_at ? sizeof e->where : sizeof vm->over_at);
+    } else if (lr_stop_poll(NULL)) {
         lr_err where = {0};
         if (lua_type(L, -1) == LUA_TSTRING) from_text(vm, lua_tostring(L, -1), &where);
         if (vm->run != NULL && vm->run->doomed) where = vm->run->first;
@@ -190,7 +200,9 @@ static void take_error(lr_vm *vm, lua_State *L, int status, lr_err *e)
         from_text(vm, lua_tostring(L, -1), e);
     } else {
         lr_fail(e, LR_FAILED, "the job raised an error that is a %s", luaL_typename(L, -1));
-        if (vm->job != NULL && vm->job->path != NULL) snprintf(e->where, sizeof e->where, "%s", vm->job->path);
+        if (vm->error_at[0] != 0) snprintf(e->where, sizeof e->where, "%s", vm->error_at);
+        else if (vm->job != NULL && vm->job->path != NULL) snprintf(e->where, sizeof e->where, "%s", vm->job->path);
+        lr_hint(e, "raise a text: error(\"what is wrong\")");
     }
     lua_pop(L, 1);
 }
@@ -200,6 +212,7 @@ static int on_error(lua_State *L)
 {
     if (lua_type(L, 1) != LUA_TSTRING && luaL_callmeta(L, 1, "__tostring") && lua_type(L, -1) == LUA_TSTRING) return 1;
     lua_settop(L, 1);
+    if (lua_type(L, 1) != LUA_TSTRING) lr_where(L, lr_vm_of(L)->error_at, sizeof lr_vm_of(L)->error_at);
     return 1;
 }
 

@@ -17,6 +17,9 @@ typedef struct lr_vm {
     size_t refused;     /* the size that was refused last; Lua collects and asks again */
     int over;           /* it was refused again: the limit was hit */
     char over_at[256];  /* the line that hit it */
+    int64_t instructions, most_instructions; /* run so far, about; 0: no limit */
+    int spent;          /* they are used up */
+    char error_at[256]; /* the line that raised an error which is no text */
     lua_State *now;     /* the thread that called the binding that runs */
     lr_run *run;        /* NULL in the host's own state */
     const lr_job *job;

@@ -134,6 +134,11 @@ static int l_watermark(lua_State *L)
     lr_arg named[4], first = {0};
     lr_err e = {0};
     memset(named, 0, sizeof named);
+    if (run->job->manual) {
+        lr_fail(&e, LR_FAILED, "watermark: a job with transaction = \"manual\" has no saved watermark");
+        lr_hint(&e, "keep it in a table of the warehouse with query and execute, or take transaction = \"manual\" away");
+        return lr_raise(L, &e);
+    }
     if (lua_gettop(L) > 1) return luaL_error(L, "watermark takes one argument: a name or a table of options");
     lr_arena *a = lr_push_arena(L);
     if (lua_type(L, 1) == LUA_TSTRING) lr_read_arg(L, 1, a, &first, 0);

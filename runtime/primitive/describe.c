@@ -6,6 +6,7 @@ static const lr_option job_options[] = {
     {"name", LR_ARG_STRING, 0, "the file's name without .lua", "the job's name in the ledger; may hold param \"...\""},
     {"grain", LR_ARG_STRING, 0, "day", "\"hour\", \"day\", \"week\", \"month\" or \"year\"; given, run_start is the start of the current one"},
     {"zone", LR_ARG_STRING, 0, "UTC", "time zone of days and of times without an offset, such as \"Europe/Berlin\""},
+    {"transaction", LR_ARG_STRING, 0, "one for the run", "\"manual\", only in the sandbox of learn: each execute commits by itself, or BEGIN and COMMIT stand in one"},
 };
 
 static const lr_option window_options[] = {

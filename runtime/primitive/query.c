@@ -50,7 +50,8 @@ static int prepare(lr_run *run, const lr_args *args, const lr_place *place, lr_s
     if (lr_sql_user(q, args->first.value.s.p, place->schema, lookup, (void *)&args->named[1], e) != 0) return -1;
     if (strlen(args->first.value.s.p) != args->first.value.s.n) return lr_fail(e, LR_FAILED, "the SQL holds a NUL byte");
     if (place->driver->inspect(place->conn, lr_sql_text(q, place->dialect), seen, e) != 0) return -1;
-    if ((*seen)->forbidden != NULL) {
+    int control = (*seen)->forbidden != NULL && strcmp((*seen)->forbidden, "transaction control") == 0;
+    if ((*seen)->forbidden != NULL && !(control && run->job->manual)) {
         lr_fail(e, LR_FAILED, "%s is refused here: a run is one transaction", (*seen)->forbidden);
         return lr_hint(e, "the run commits at its end, and an error rolls it back");
     }
@@ -58,7 +59,6 @@ static int prepare(lr_run *run, const lr_args *args, const lr_place *place, lr_s
         lr_fail(e, LR_FAILED, "the text holds more than one statement");
         return lr_hint(e, "call it once for each statement");
     }
-    (void)run;
     return 0;
 }
 
@@ -108,6 +108,18 @@ static int names_ledger(const char *sql)
     return trigger && ledger;
 }
 
+static int writes_source(const lr_run *run, const lr_inspection *seen, lr_err *e)
+{
+    for (int i = 0; i < seen->ntouches; i++)
+        for (int j = 0; j < run->session->n; j++) {
+            const lr_place *p = &run->session->places[j];
+            if (!seen->touches[i].write || p->schema == NULL || strcasecmp(p->schema, seen->touches[i].schema) != 0) continue;
+            lr_fail(e, LR_FAILED, "the statement writes %s of the connection \"%s\": a source is never written", seen->touches[i].table, p->name);
+            return lr_hint(e, "write a table of the warehouse");
+        }
+    return 0;
+}
+
 static int call_execute(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
 {
     lr_place *place;
@@ -129,7 +141,9 @@ static int call_execute(lr_run *run, const lr_args *args, lr_result *out, lr_err
         lr_fail(e, LR_FAILED, "the statement names a table of the ledger (lrun_*), which lrun only writes");
         return lr_hint(e, "read it with query");
     }
-    if (lr_inspect_names(run, place, seen, NULL, NULL, e) != 0) return -1;
+    if (run->job->manual && writes_source(run, seen, e) != 0) return -1;
+    /* there plain SQL reads the source by its table's name where it is in reach */
+    if (!run->job->manual && lr_inspect_names(run, place, seen, NULL, NULL, e) != 0) return -1;
     out->kind = LR_RESULT_INT;
     out->unknown = run->mode == LR_MODE_PLAN || run->mode == LR_MODE_RECONCILE;
     if (lr_write(run, &q, &out->number, e) != 0) return -1;

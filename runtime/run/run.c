@@ -129,6 +129,11 @@ int lr_run_open(lr_run *run, lr_err *e)
 {
     if (run->open) return 0;
     const lr_place *w = run->session->warehouse;
+    if (run->job->manual) {
+        run->open = 1;
+        if (w->driver->clock != NULL) w->driver->clock(w->conn, run->job->run_start);
+        return 0;
+    }
     int failed = run->mode == LR_MODE_RUN ? begin_locked(run, 1, e) : w->driver->begin(w->conn, writes(run), e);
     if (failed != 0) return busy(run, e);
     run->open = 1;
@@ -156,6 +161,7 @@ int lr_run_begin(lr_run *run, lr_err *e)
     run->started_at = lr_clock_us();
     if (run->attempt == 0) run->attempt = 1;
     say_once(run);
+    if (run->job->manual) return lr_run_open(run, e);
     /* a backfill's own row marks the intent of all its dates */
     if (run->mode == LR_MODE_RUN && run->attempt == 1 && run->backfill == NULL && lr_run_small(run, announce, NULL, e) != 0)
         return -1;
@@ -228,10 +234,19 @@ int lr_run_commit(lr_run *run, lr_err *e)
         return 0;
     }
     if (run->mode == LR_MODE_PROMPT && !run->open) return 0;
+    if (run->job->manual) {
+        close_transaction(run);
+        return 0;
+    }
     if (drop_stages(run, e) != 0) return -1;
     if (run->mode == LR_MODE_RUN && lr_windows_save(run, e) != 0) return -1;
     if (run->mode == LR_MODE_RUN && lr_ledger_finish(run, "succeeded", NULL, e) != 0) return -1;
     if (lr_stop_poll(NULL)) return lr_stop_reason(NULL, e);
+    if (run->trace) lr_report(run, &(lr_event){.name = "committing"});
+    if (run->doomed) {
+        *e = run->first;
+        return -1;
+    }
     lr_stop_committing(1);
     int failed = w->driver->commit(w->conn, e);
     int unknown = failed != 0 && e->status == LR_UNKNOWN && run->mode == LR_MODE_RUN;
@@ -239,6 +254,7 @@ int lr_run_commit(lr_run *run, lr_err *e)
     lr_stop_committing(0);
     if (failed != 0) return unknown ? -1 : busy(run, e);
     close_transaction(run);
+    if (run->trace) lr_report(run, &(lr_event){.name = "committed"});
     return 0;
 }
 

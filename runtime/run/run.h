@@ -25,6 +25,7 @@ typedef struct lr_job {
     const lr_zone *zone;
     lr_grain grain;
     int names_grain;      /* job { grain = ... } was given */
+    int manual;           /* job { transaction = "manual" }: each statement commits by itself */
     int has_logical;
     int64_t logical_start, logical_stop; /* instants */
     char logical_date[48];
@@ -85,6 +86,7 @@ typedef struct lr_run {
     int doomed;          /* something failed: it can only be rolled back */
     lr_err first;        /* what doomed it */
     int verbose;
+    int trace;           /* each statement is told before it runs too; a callback that fails stops the run there */
     int64_t started_at;
     void (*report)(void *arg, const lr_event *ev);
     void *report_arg;

@@ -46,9 +46,20 @@ static void show(lr_run *run, const lr_place *p, const lr_sql *q, const char *ev
     lr_report(run, &ev);
 }
 
+/* Told before it runs: where the callback fails, the statement is not run. */
+static int before(lr_run *run, const lr_place *p, const lr_sql *q, lr_err *e)
+{
+    if (!run->trace) return 0;
+    show(run, p, q, "before", -1, -1);
+    if (!run->doomed) return 0;
+    *e = run->first;
+    return -1;
+}
+
 int lr_exec(lr_run *run, const lr_place *p, const lr_sql *q, int64_t *changed, lr_err *e)
 {
     int64_t rows = 0, from = run->verbose ? lr_ticks_us() : 0;
+    if (before(run, p, q, e) != 0) return -1;
     run->statements++;
     int failed = p->driver->exec(p->conn, lr_sql_text(q, p->dialect), q->params, q->n, &rows, e);
     if (run->verbose) show(run, p, q, "sql", rows, lr_ticks_us() - from);
@@ -70,6 +81,7 @@ int lr_write(lr_run *run, const lr_sql *q, int64_t *changed, lr_err *e)
 int lr_query(lr_run *run, const lr_place *p, const lr_sql *q, lr_cursor **out, lr_err *e)
 {
     int64_t from = run->verbose ? lr_ticks_us() : 0;
+    if (before(run, p, q, e) != 0) return -1;
     run->statements++;
     int failed = p->driver->query(p->conn, lr_sql_text(q, p->dialect), q->params, q->n, out, e);
     if (run->verbose) show(run, p, q, "sql", -1, lr_ticks_us() - from);
@@ -94,6 +106,7 @@ static int plain_literals(const lr_sql *q)
 int lr_scan(lr_run *run, const lr_place *p, const lr_sql *q, int streams, lr_cursor **out, lr_err *e)
 {
     int64_t from = run->verbose ? lr_ticks_us() : 0;
+    if (before(run, p, q, e) != 0) return -1;
     run->statements++;
     int literal = streams && p->driver->streams_literals && plain_literals(q);
     const char *sql = literal ? lr_sql_show(q, p->dialect) : lr_sql_text(q, p->dialect);
@@ -109,6 +122,7 @@ int lr_pipe(lr_run *run, const lr_place *p, const lr_sql *q, const lr_place *int
     if (p->driver != into->driver || p->driver->size < offsetof(lr_driver, pipe) + sizeof p->driver->pipe ||
         p->driver->pipe == NULL || !plain_literals(q))
         return 0;
+    if (before(run, p, q, e) != 0) return -1;
     int done = p->driver->pipe(p->conn, lr_sql_show(q, p->dialect), into->conn, table, columns, n, &moved, e);
     if (done != 0) run->statements++;
     if (done != 0 && run->verbose) show(run, p, q, "sql", moved, lr_ticks_us() - from);

@@ -10,6 +10,7 @@ static int64_t deadline;
 static int held;
 static volatile sig_atomic_t committing;
 static double limit;
+static int within; /* the limit is that of one run, not --max-seconds */
 
 /* Work that does not look at the flag, such as a hopeless pattern, is ended
  * with the process after this long; the database then rolls back by itself. */
@@ -73,6 +74,37 @@ void lr_stop_deadline(double seconds)
     if (seconds > 0 && seconds < 1e8) alarm((unsigned)seconds + GRACE_SECONDS);
 }
 
+static void set_alarm(void)
+{
+    int64_t left = deadline != 0 ? (deadline - lr_ticks_us()) / 1000000 + 1 : 0;
+    alarm(left > 0 && left < 100000000 ? (unsigned)left + GRACE_SECONDS : 0);
+}
+
+lr_stop_limit lr_stop_within(double seconds)
+{
+    lr_stop_limit former = {deadline, limit, within};
+    int64_t until = lr_ticks_us() + (int64_t)(seconds * 1e6);
+    if (seconds <= 0 || (deadline != 0 && deadline < until)) return former;
+    deadline = until;
+    limit = seconds;
+    within = 1;
+    set_alarm();
+    return former;
+}
+
+void lr_stop_restore(lr_stop_limit former)
+{
+    deadline = former.deadline;
+    limit = former.seconds;
+    within = former.within;
+    if (caught == 0) set_alarm();
+}
+
+int lr_stop_late(void)
+{
+    return caught == 0 && deadline != 0 && lr_ticks_us() > deadline;
+}
+
 void lr_stop_reset(void)
 {
     caught = 0;
@@ -107,6 +139,10 @@ int lr_stop_reason(void *arg, lr_err *e)
     if (caught != 0)
         return lr_fail(e, caught == SIGTERM ? LR_SIGTERM : LR_SIGINT, "stopped by %s",
                        caught == SIGTERM ? "SIGTERM" : "SIGINT");
+    if (within) {
+        lr_fail(e, LR_FAILED, "ran longer than %g seconds", limit);
+        return lr_hint(e, "look for a loop that does not end");
+    }
     lr_fail(e, LR_FAILED, "ran longer than --max-seconds %g", limit);
     return lr_hint(e, "raise --max-seconds, or look for a loop that does not end");
 }

@@ -7,6 +7,15 @@
 
 void lr_stop_install(void);           /* SIGINT and SIGTERM set a flag; SIGPIPE and SIGXFSZ are errors of calls */
 void lr_stop_deadline(double seconds); /* from now; 0: none */
+/* A limit within the limit, for one run of many; restore gives the former back. */
+typedef struct lr_stop_limit {
+    int64_t deadline;
+    double seconds;
+    int within;
+} lr_stop_limit;
+lr_stop_limit lr_stop_within(double seconds);
+void lr_stop_restore(lr_stop_limit former);
+int lr_stop_late(void); /* the time is up, and no signal came */
 void lr_stop_reset(void);             /* the prompt: a dropped line is no end */
 void lr_stop_hold(int on);
 
