@@ -1,0 +1,218 @@
+-- Why the warehouse differs: the first step that does, its lowest key, the class
+-- of the difference, and the rule (R1 to R18) that was broken. Seen from the
+-- outside: from the rows, the windows that the X-ray shows, and the statements.
+local data = require "engine.data"
+local truth = require "engine.truth"
+local xray = require "engine.xray"
+local diverge = {}
+
+local RUNS = { run = true, again = true, retry = true, backfill = true }
+
+-- When the row's last change reached the source, and which step it was; nil for
+-- a row that was there from the start.
+local function arrival(play, d, upto)
+  local key, found = play.history.truth.key[1], nil
+  local function look(e, at)
+    local name = e.insert or e.update or e.delete
+    if not name then return end
+    local value = e.insert and e.row[key] or e.where and e.where[key]
+    local kind = data.kinds(data.table(play.history.source, name))[key]
+    if value ~= nil and truth.canon(play.variant:value(kind, value)) == truth.canon(d.value) then found = at end
+  end
+  for _, s in ipairs(play.steps) do
+    if s.number > upto.number then break end
+    if s.kind == "change" then look(s.event, s.at) end
+    for _, e in ipairs(s.event.during or {}) do look(e, play.variant:date(e.at) or s.run_start) end
+  end
+  return found
+end
+
+-- The windows of the runs up to a step, each seen once.
+function diverge.windows(play, upto)
+  local out, from = {}, nil
+  for _, s in ipairs(play.steps) do
+    if upto and s.number > upto.number then break end
+    if RUNS[s.kind] then
+      if not s.window then s.window = xray.of(play, s, from) or { none = true } end
+      from = data.ms(s.run_start)
+      out[#out + 1] = s
+    end
+  end
+  return out
+end
+
+local function date(s) return s.day or s.run_start end
+
+local function wrote(s, target)
+  for _, t in ipairs(s.trace) do
+    if t.kind == "write" and t.table == target and t.phase == "after" then return t end
+  end
+end
+
+local function asks(s, pattern)
+  for _, t in ipairs(s.trace) do
+    if t.sql and t.sql:lower():find(pattern) then return t end
+  end
+end
+
+local function held(runs, ms)
+  local out = {}
+  for _, s in ipairs(runs) do if xray.holds(s.window, ms) then out[#out + 1] = s end end
+  return out
+end
+
+local function on_edge(runs, ms)
+  for _, s in ipairs(runs) do
+    if s.window.start == ms or s.window.stop == ms then return s end
+  end
+end
+
+local function duplicate(step, d, runs, t, holding)
+  if step.kind == "again" or step.kind == "retry" then
+    return "R7", ("the run of %s ran once more and added rows again"):format(date(step))
+  end
+  if #holding >= 2 and on_edge(holding, t) then
+    return "R4", ("two windows hold %s: %s and %s"):format(data.text(t), xray.text(holding[#holding - 1].window),
+                                                       xray.text(holding[#holding].window))
+  end
+  if step.have_before[d.key] then
+    return "R3", "the key was there already, and the run added a second row with it"
+  end
+  return #runs > 0 and "R3" or nil, "the run added the same key more than once"
+end
+
+local function behind(play, step, d, runs, t, holding)
+  local w, stamp = step.window, play.history.truth.stamp
+  if w and w.column and stamp and w.column ~= stamp then
+    return "R2", ("the window is on %s, and the change is seen in %s only"):format(w.column, stamp)
+  end
+  for _, s in ipairs(holding) do
+    if s.crashed and s ~= step then
+      return "R6", ("the run of %s held %s and failed, and no later window goes back to it"):format(date(s), data.text(t))
+    end
+  end
+  local came = arrival(play, d, step)
+  if #holding > 0 then
+    local late = came and data.ms(came) and true or false
+    for _, s in ipairs(holding) do late = late and data.ms(s.run_start) < data.ms(came) end
+    if late then
+      return "R8", ("it reached the source on %s, after the run of %s whose window held %s"):format(
+        came, date(holding[#holding]), data.text(t))
+    end
+    local last = holding[#holding]
+    if not wrote(last, play.history.truth.table) then
+      local check = asks(last, "count%s*%(")
+      if check then return "R13", "the run compared counts only, found them equal, and wrote nothing" end
+      return nil, "the run wrote nothing"
+    end
+    if last.have_before[d.key] then
+      if asks(last, "<>") or asks(last, "!=") or asks(last, "=%s*null") then
+        return "R13", "the statement compares with = or <>, which is neither true nor false for a NULL"
+      end
+      return "R3", "the window held it, and the write left the row with this key as it was"
+    end
+    return nil, "the window held it, and the run did not write it"
+  end
+  if t and on_edge(runs, t) then
+    return "R4", ("%s is an edge of a window, and no window includes it"):format(data.text(t))
+  end
+  if t then
+    local before, after
+    for _, s in ipairs(runs) do
+      if s.window.stop and s.window.stop <= t then before = s end
+      if s.window.start and s.window.start > t and not after then after = s end
+    end
+    if before and t < data.ms(before.run_start) then
+      return "R4", ("the window %s ends before run_start, and no window holds %s"):format(xray.text(before.window), data.text(t))
+    end
+    if before and after then
+      return "R4", ("%s lies between two windows: %s and %s"):format(data.text(t), xray.text(before.window), xray.text(after.window))
+    end
+    return "R5", ("no window holds %s"):format(data.text(t))
+  end
+end
+
+-- A backfill of a day must change that day, and no other.
+local function other_days(play, step)
+  local h = play.history.truth
+  if step.kind ~= "backfill" or not h.partition then return nil end
+  local at
+  for i, name in ipairs(h.columns) do if name == h.partition then at = i end end
+  local asked, other = false, nil
+  for _, entry in ipairs(truth.keys(step.have_before, step.have)) do
+    local old, new = step.have_before[entry.key], step.have[entry.key]
+    if not truth.same(old, new) then
+      local day = tostring((new or old).raw[at]):sub(1, 10)
+      if day == step.day then asked = true else other = other or day end
+    end
+  end
+  if other and not asked then return "R10", ("asked for %s, and %s was written"):format(step.day, other) end
+  if other then return "R11", ("asked for %s, and %s changed too"):format(step.day, other) end
+end
+
+-- { step, key, class, rule, evidence, difference, runs, t }
+function diverge.first(play)
+  local step = play.first
+  if not step then return nil end
+  local d = step.differences[1]
+  local found = { step = step, key = d.value, class = d.class, difference = d, runs = {} }
+  if d.why then
+    found.evidence = d.why
+    if step.kind == "reconcile" then found.rule = "R13" end
+    return found
+  end
+  if play.history.probe then found.runs = diverge.windows(play, step) end
+  local side = d.want or d.have
+  local t = side and data.ms(side.stamp)
+  found.t = t
+  local holding = t and held(found.runs, t) or {}
+  local rule, evidence
+  if d.class == "TORN" then
+    rule, evidence = "R11", "the machine stopped between two statements, and a part of the day is there"
+  elseif d.class == "WRONG GROUP" then
+    rule, evidence = "R16", "the totals are equal, and the split is not"
+  else
+    rule, evidence = other_days(play, step)
+    if not rule and d.class == "ORPHAN" then rule, evidence = "R17", "the source has no such row any more" end
+    if not rule and d.class == "DUPLICATE" then rule, evidence = duplicate(step, d, found.runs, t, holding) end
+    if not rule and (d.class == "MISSING" or d.class == "STALE") then
+      rule, evidence = behind(play, step, d, found.runs, t, holding)
+    end
+  end
+  found.rule, found.evidence = rule, evidence or "no rule matched"
+  if not rule then found.evidence = found.evidence .. (evidence and "; no rule matched" or "") end
+  return found
+end
+
+-- The rows are right; are the windows? For a history that names what its windows
+-- should be: { column = } half-open up to run_start.
+function diverge.silent(play)
+  local want, before = play.history.window, nil
+  if not want or play.first then return nil end
+  for _, s in ipairs(diverge.windows(play)) do
+    local w, run = s.window, data.ms(s.run_start)
+    local rule, why
+    if w.column and w.column ~= want.column then
+      rule, why = "R2", ("the window is on %s"):format(w.column)
+    elseif w.column and not w.stop then
+      rule, why = "R5", "the window has no end: what lands during the run is taken or not, as it happens"
+    elseif w.column and w.stop_in and w.stop == run then
+      rule, why = "R4", ("the end is included: a row of %s is read by this run and by the next"):format(data.text(w.stop))
+    elseif w.column and w.stop > run then
+      rule, why = "R5", "the window ends after run_start"
+    elseif w.column and w.stop < run then
+      rule = "R4"
+      why = ("the window ends at %s and the run is of %s: what lies between is left to luck"):format(data.text(w.stop), data.text(run))
+    elseif before and w.column and before.stop and w.start and
+           (w.start > before.stop or (w.start == before.stop and not w.start_in and not before.stop_in)) then
+      rule, why = "R4", ("no window holds %s"):format(data.text(before.stop))
+    end
+    if rule then
+      return { step = s, class = "SILENT", rule = rule, evidence = why .. "; the X-ray sees " .. xray.text(w),
+               runs = diverge.windows(play, s) }
+    end
+    before = w
+  end
+end
+
+return diverge

@@ -1,0 +1,167 @@
+-- The time line as text: days as columns, rows where they are stamped, windows
+-- as brackets. A list of the same facts where it would not fit or is not wanted.
+local data = require "engine.data"
+local truth = require "engine.truth"
+local xray = require "engine.xray"
+local picture = {}
+
+local DAY, LEFT = 86400000, 13
+local MONTHS = { "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December" }
+
+local function put(line, at, text)
+  line = line .. (" "):rep(at - #line)
+  return line:sub(1, at) .. text .. line:sub(at + #text + 1)
+end
+
+-- What stands on the time line: { column =, ms =, text = }, of the keys given.
+local function marks(play, keys, upto)
+  local probe, key = play.history.probe, play.history.truth.key[1]
+  local t = data.table(play.history.source, probe.table)
+  local kind, out, wanted = data.kinds(t), {}, {}
+  local index = {}
+  for i, c in ipairs(t.columns) do index[c[1]] = i end
+  for _, k in ipairs(keys) do wanted[truth.canon(k)] = true end
+  local letter = probe.table:sub(1, 1)
+  local function mark(value, column, when, label)
+    if not wanted[truth.canon(value)] or not when then return end
+    local ms = data.ms(when)
+    if ms then out[#out + 1] = { column = column, ms = ms, text = letter .. tostring(value) .. (label and " " .. label or "") } end
+  end
+  local function row(r, label)
+    local function at(name)
+      local v = r[index[name]]
+      if #r == 0 then v = r[name] end
+      return play.variant:value(kind[name], v)
+    end
+    for _, column in ipairs(probe.columns) do mark(at(key), column, at(column), label) end
+  end
+  for _, r in ipairs(t.rows or {}) do row(r) end
+  for _, s in ipairs(play.steps) do
+    if s.number > upto.number then break end
+    local list = s.kind == "change" and { s.event } or s.event.during or {}
+    for _, e in ipairs(list) do
+      if e.insert == probe.table then row(e.row, e.label)
+      elseif e.update == probe.table and e.where[key] then
+        local value = play.variant:value(kind[key], e.where[key])
+        local label = e.label
+        for _, c in ipairs(t.columns) do
+          if c[3] == "amount" and e.set[c[1]] then label = (label or "now") .. (" %.2f"):format(play.variant:amount(e.set[c[1]])) end
+        end
+        for _, column in ipairs(probe.columns) do
+          if e.set[column] then mark(value, column, play.variant:date(e.set[column]), label) end
+        end
+      end
+    end
+  end
+  return out
+end
+
+-- Which keys a run wrote: those whose rows are not as they were.
+local function moved(step)
+  local list = {}
+  for _, entry in ipairs(truth.keys(step.have_before or {}, step.have or {})) do
+    if not truth.same((step.have_before or {})[entry.key], (step.have or {})[entry.key]) then list[#list + 1] = tostring(entry.value) end
+  end
+  if not step.have then return step.crashed and "stopped" or "" end
+  if #list == 0 then return "wrote nothing" end
+  if #list > 6 then return ("wrote %d rows"):format(#list) end
+  return "wrote " .. table.concat(list, " ")
+end
+
+local function keys_of(found)
+  local set, list = {}, {}
+  local function add(v)
+    if v ~= nil and v ~= false and not set[truth.canon(v)] then
+      set[truth.canon(v)] = true
+      list[#list + 1] = v
+    end
+  end
+  add(found.key)
+  for _, s in ipairs(found.runs) do
+    for _, entry in ipairs(truth.keys(s.have_before or {}, s.have or {})) do
+      if not truth.same((s.have_before or {})[entry.key], (s.have or {})[entry.key]) and #list < 6 then add(entry.value) end
+    end
+  end
+  return list
+end
+
+local function as_list(found, list)
+  local out = {}
+  for _, m in ipairs(list) do out[#out + 1] = ("%s: %s on %s"):format(m.column, m.text, data.text(m.ms)) end
+  for _, s in ipairs(found.runs) do
+    out[#out + 1] = ("run %s: window %s, %s"):format(s.day or s.run_start, xray.text(s.window), moved(s))
+  end
+  return out
+end
+
+-- Lines of at most o.width columns; o.plain asks for the list.
+function picture.lines(play, found, o)
+  local width = math.min(o.width or 80, 80)
+  if not play.history.probe or #found.runs == 0 then return {} end
+  local list = marks(play, keys_of(found), found.step)
+  if o.plain or width < 72 then return as_list(found, list) end
+  local from, to = math.huge, -math.huge
+  local function within(ms)
+    if not ms then return end
+    from, to = math.min(from, ms // DAY), math.max(to, ms // DAY)
+  end
+  for _, m in ipairs(list) do within(m.ms) end
+  for _, s in ipairs(found.runs) do
+    within(s.window.start)
+    within(s.window.stop)
+    within(data.ms(s.run_start))
+  end
+  local days = to - from + 1
+  local step = math.min(8, (width - LEFT - 1) // days)
+  if step < 4 then return as_list(found, list) end
+  local function column(ms)
+    return math.max(LEFT, math.min(width - 1, LEFT + (ms - from * DAY) * step // DAY))
+  end
+  local out = {}
+  local month = tonumber(data.text(from * DAY):sub(6, 7))
+  local head = MONTHS[month]
+  for d = from, to do
+    local text = data.text(d * DAY)
+    head = put(head, column(d * DAY), text:sub(9, 10) == "01" and d > from and text:sub(6) or text:sub(9, 10))
+  end
+  out[#out + 1] = head
+  for _, name in ipairs(play.history.probe.columns) do
+    local mine = {}
+    for _, m in ipairs(list) do if m.column == name then mine[#mine + 1] = m end end
+    table.sort(mine, function(a, b) if a.ms ~= b.ms then return a.ms < b.ms end return a.text < b.text end)
+    local label = name:sub(1, LEFT - 1)
+    while #mine > 0 do -- what would lie upon another goes into a line below
+      local line, rest = label, {}
+      for _, m in ipairs(mine) do
+        local at = math.min(column(m.ms), width - #m.text)
+        if at > #line or #line <= #label and at >= #line then line = put(line, at, m.text) else rest[#rest + 1] = m end
+      end
+      out[#out + 1] = line
+      label, mine = "", #rest < #mine and rest or {}
+    end
+  end
+  for _, s in ipairs(found.runs) do
+    local w, line = s.window, "run " .. (s.day or s.run_start):sub(6, 10)
+    if s.kind == "again" or s.kind == "retry" then line = line .. " +" end
+    if w.all or w.none then
+      out[#out + 1] = put(line, LEFT, (w.all and "every row   " or "no row   ") .. moved(s))
+    else
+      local a, b = w.start and column(w.start) or LEFT, w.stop and column(w.stop) or width - 1
+      line = put(line, a, (w.start and (w.start_in and "[" or "(") or "<") .. ("="):rep(math.max(0, b - a - 1)) ..
+                          (w.stop and (w.stop_in and "]" or ")") or ">"))
+      local text = "  " .. moved(s)
+      if #line + #text <= width then out[#out + 1] = line .. text
+      else
+        out[#out + 1] = line
+        out[#out + 1] = put("", LEFT, text:sub(3))
+      end
+    end
+  end
+  if found.t then
+    local text = ("^ %s, %s"):format(found.class, data.text(found.t))
+    out[#out + 1] = put("", math.min(column(found.t), width - #text), text)
+  end
+  return out
+end
+
+return picture

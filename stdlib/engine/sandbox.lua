@@ -1,0 +1,121 @@
+-- A sandbox: a folder of its own with a source, a warehouse and the job, and
+-- nothing else. A state is the bytes of both databases, so that every step can
+-- be kept and gone back to.
+local sandbox = {}
+
+local Box = {}
+Box.__index = Box
+
+local NONE = "sqlite::memory:" -- the engine's own connections need no second database
+
+local function quote(name) return '"' .. tostring(name):gsub('"', '""') .. '"' end
+sandbox.quote = quote
+
+function sandbox.new()
+  local dir = assert(core.tempdir())
+  return setmetatable({ dir = dir, files = { source = dir .. "/source.db", warehouse = dir .. "/warehouse.db" },
+                        job = dir .. "/job.lua" }, Box)
+end
+
+-- Everything that was made goes, also what SQLite leaves beside a file.
+function Box:close()
+  for _, path in pairs(self.files) do
+    for _, suffix in ipairs { "", "-wal", "-shm", "-journal" } do os.remove(path .. suffix) end
+  end
+  os.remove(self.job)
+  os.remove(self.dir)
+end
+
+local function connect(path)
+  local conn, e = core.connect { lock_timeout_ms = 2000, connections = {
+    { name = "warehouse", url = "sqlite:" .. path }, { name = "source", url = NONE } } }
+  if not conn then error(e.text, 0) end
+  return conn
+end
+
+-- Statements, each a text or { text, values }, as one transaction.
+function Box:exec(which, statements)
+  local conn <close> = connect(self.files[which])
+  local fresh = not core.stat(self.files[which] .. "-wal")
+  if fresh then conn:query "PRAGMA journal_mode = WAL" end
+  assert(conn:begin())
+  for _, s in ipairs(statements) do
+    local text, values = s, nil
+    if type(s) == "table" then text, values = s[1], s[2] end
+    local ok, e = conn:query(text, values)
+    if not ok then
+      conn:rollback()
+      error(e.text .. " in: " .. text, 0)
+    end
+  end
+  assert(conn:commit())
+end
+
+-- Rows as lists, NULL as false; or nil and why.
+function Box:rows(which, text, values)
+  local conn <close> = connect(self.files[which])
+  local rows, e = conn:query(text, values)
+  if not rows then return nil, e.message end
+  return rows
+end
+
+local function read(path)
+  local f = io.open(path, "rb")
+  if not f then return nil end
+  local text = f:read "a"
+  f:close()
+  return text
+end
+
+local function write(path, text)
+  local f = assert(io.open(path, "wb"))
+  assert(f:write(text))
+  assert(f:close())
+end
+
+-- Nobody is connected between two events, so the files are whole.
+function Box:state()
+  return { source = read(self.files.source), warehouse = read(self.files.warehouse) }
+end
+
+function Box:restore(state)
+  for which, path in pairs(self.files) do
+    for _, suffix in ipairs { "-wal", "-shm", "-journal" } do os.remove(path .. suffix) end
+    if state[which] then write(path, state[which]) else os.remove(path) end
+  end
+end
+
+function Box:set_job(text) write(self.job, text) end
+
+local LIMITS = { max_memory = 2 ^ 26 // 1, max_instructions = 20000000, max_seconds = 5 }
+
+-- Where the job's own name stands for the copy's path.
+local function rename(result, path, shown)
+  local e = result.error
+  if not e then return end
+  for _, field in ipairs { "where", "message", "text" } do
+    if e[field] then
+      local at, to = e[field]:find(path, 1, true)
+      while at do
+        e[field] = e[field]:sub(1, at - 1) .. shown .. e[field]:sub(to + 1)
+        at, to = e[field]:find(path, at + #shown, true)
+      end
+    end
+  end
+end
+
+-- Run the job at a time of the virtual clock. o: run_start, logical_date,
+-- on_event(event, fields), shown (the job file's name in messages), mode.
+function Box:run(o)
+  local result = core.run {
+    path = self.job, run_start = o.run_start, logical_date = o.logical_date, mode = o.mode, on_event = o.on_event,
+    allow_open = true, sandbox = true, trace = true, verbose = true, lock_timeout_ms = 2000, params = o.params or {},
+    max_memory = LIMITS.max_memory, max_instructions = LIMITS.max_instructions, max_seconds = LIMITS.max_seconds,
+    connections = { { name = "source", url = "sqlite:" .. self.files.source },
+                    { name = "warehouse", url = "sqlite:" .. self.files.warehouse } },
+  }
+  rename(result, self.job, o.shown or "job.lua")
+  return result
+end
+
+return sandbox
