@@ -53,6 +53,10 @@ int64_t lr_zone_local(const lr_zone *z, int64_t us);
  * to 1 where the reading occurs twice. */
 int64_t lr_zone_instant(const lr_zone *z, int64_t local_us, int *doubled);
 
+/* The least local reading whose instant (lr_zone_instant) is not before us: how
+ * a bound is compared with times that have no zone. */
+int64_t lr_zone_reading(const lr_zone *z, int64_t us);
+
 /* ---- text ---- */
 
 /* How a time text was written, so that callers can compare forms. */

@@ -87,6 +87,18 @@ int64_t lr_zone_local(const lr_zone *z, int64_t us)
     return us + z->stretch[find(z, us)].offset;
 }
 
+/* A reading means its first instant, so none means the second pass of an hour
+ * that comes twice; and all of an hour that is skipped means the instant after. */
+int64_t lr_zone_reading(const lr_zone *z, int64_t us)
+{
+    size_t i = find(z, us);
+    if (i == 0) return us + z->stretch[0].offset;
+    int64_t from = z->stretch[i].from, before = z->stretch[i - 1].offset, now = z->stretch[i].offset;
+    if (now > before && us == from) return us + before;
+    if (now < before && us < from + (before - now)) return us == from ? us + before : from + before;
+    return us + now;
+}
+
 static int is_far_from_changes(const lr_zone *z, size_t i, int64_t us)
 {
     int64_t from = z->stretch[i].from, until = stretch_end(z, i);

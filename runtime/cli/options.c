@@ -66,7 +66,7 @@ const lr_cli_option lr_cli_options[] = {
     {"must-exist", 0, LR_TAKES_NOTHING, NULL, NULL, "refuse a warehouse that lrun has not written before"},
     {"ledger-schema", 0, LR_TAKES_VALUE, "NAME", NULL, "the schema of the ledger's tables, where the engine has schemas"},
     {"param", 0, LR_TAKES_MANY, "NAME=VALUE", " run backfill reconcile plan repl watermark ", "a parameter that the job reads with param \"NAME\""},
-    {"max-seconds", 0, LR_TAKES_VALUE, "N", NULL, "stop after N seconds and roll back"},
+    {"max-seconds", 0, LR_TAKES_VALUE, "N", NULL, "stop after N seconds, a backfill as a whole, and roll back"},
     {"max-memory", 0, LR_TAKES_VALUE, "SIZE", NULL, "the most memory for the job's Lua: 64M, 2G (1G)"},
     {"lock-timeout", 0, LR_TAKES_VALUE, "10s", NULL, "how long to wait for another run's lock: 500ms, 10s, 2m (10s)"},
     {"yes", 'y', LR_TAKES_NOTHING, NULL, NULL, "answer yes to every question"},

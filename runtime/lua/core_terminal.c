@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static FILE *out;     /* the report; apart from stdout with --json */
@@ -217,6 +218,14 @@ static int core_time_value(lua_State *L)
     return 1;
 }
 
+/* core.nap(milliseconds) */
+static int core_nap(lua_State *L)
+{
+    struct timespec nap = {0, (long)luaL_checkinteger(L, 1) * 1000000L};
+    nanosleep(&nap, NULL);
+    return 0;
+}
+
 /* core.alive(host, pid, since): may that process still be at work? */
 static int core_alive(lua_State *L)
 {
@@ -274,7 +283,7 @@ void lr_open_core_terminal(lua_State *L)
         {"write", core_write}, {"flush", core_flush}, {"warn", core_warn}, {"isatty", core_isatty}, {"width", core_width},
         {"now", core_now}, {"ticks", core_ticks}, {"deadline", core_deadline}, {"signal", core_signal},
         {"clear_signal", core_clear_signal}, {"mkdir", core_mkdir}, {"tempdir", core_tempdir}, {"stat", core_stat}, {"cwd", core_cwd},
-        {"dates", core_dates}, {"time_value", core_time_value}, {"alive", core_alive}, {"edit_open", core_edit_open},
+        {"dates", core_dates}, {"time_value", core_time_value}, {"alive", core_alive}, {"nap", core_nap}, {"edit_open", core_edit_open},
         {"edit_line", core_edit_line}, {"edit_add", core_edit_add}, {"edit_close", core_edit_close}, {NULL, NULL}};
     luaL_setfuncs(L, functions, 0);
 }

@@ -25,6 +25,7 @@ static int l_param(lua_State *L)
     const char *name = luaL_checkstring(L, 1);
     for (int i = 0; i < x->config->nparams; i++)
         if (strcmp(x->config->params[i].name, name) == 0) {
+            x->param_read[i] = 1;
             lua_pushstring(L, x->config->params[i].value);
             return 1;
         }

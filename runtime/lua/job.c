@@ -92,6 +92,7 @@ int lr_execution_describe(lr_execution *x, const lr_execution_config *cfg, lr_er
     x->job.path = cfg->path != NULL ? lr_dup(&x->arena, cfg->path) : NULL;
     x->job.name = cfg->path != NULL ? file_name(&x->arena, cfg->path) : "prompt";
     x->job.params = params_json(x);
+    x->param_read = lr_alloc(&x->arena, (size_t)(cfg->nparams + 1) * sizeof *x->param_read);
     x->vm = lr_vm_new(cfg->max_memory);
     if (x->vm == NULL) return lr_fail(e, LR_FAILED, "not enough memory");
     x->vm->job = &x->job;
@@ -134,6 +135,10 @@ static int read_dates(lr_execution *x, const char *logical_date, lr_err *e)
     job->has_logical = 1;
     job->logical_stop = lr_grain_next(job->zone, job->grain, job->logical_start);
     lr_grain_format(job->zone, job->grain, job->logical_start, job->logical_date);
+    if (job->logical_stop >= lr_zone_instant(job->zone, INT64_C(253402300800) * LR_US_PER_SECOND, NULL)) {
+        lr_fail(e, LR_USAGE, "the %s %s ends past the year 9999", lr_grain_name(job->grain), job->logical_date);
+        return lr_hint(e, "take an earlier one");
+    }
     if (job->logical_stop <= job->run_start || x->config->allow_open) return 0;
     lr_fail(e, LR_USAGE, "the %s %s is not over: its window ends at %s, and the run starts at %s", lr_grain_name(job->grain),
             job->logical_date, lr_format_short(job->zone, job->logical_stop, stop), lr_format_short(job->zone, job->run_start, text));
@@ -195,6 +200,13 @@ static void tell_start(lr_execution *x)
     lr_report(&x->run, &ev);
 }
 
+/* A parameter with a slip in its name would leave the job its default. */
+static void tell_unread(lr_execution *x)
+{
+    for (int i = 0; i < x->config->nparams; i++)
+        if (!x->param_read[i]) lr_note(&x->run, "the job has not read the parameter \"%s\"", x->config->params[i].name);
+}
+
 /* One attempt: begin, the job's lines, commit; or roll back. */
 static int attempt(lr_execution *x, lr_err *e)
 {
@@ -208,6 +220,7 @@ static int attempt(lr_execution *x, lr_err *e)
     if (failed == 0) failed = lr_vm_protected(x->vm, chunk, x, e);
     /* a call that was cut off may have done a part of its work */
     if (failed == 0 && x->vm->depth != 0 && !x->run.doomed) failed = lr_fail(e, LR_FAILED, "a call ended for lack of memory, and the job went on");
+    if (failed == 0) tell_unread(x);
     if (failed == 0) failed = lr_run_commit(&x->run, e);
     if (failed == 0) x->committed = x->config->mode == LR_MODE_RUN;
     x->counts = x->run.counts;

@@ -39,6 +39,7 @@ typedef struct lr_execution {
     lr_vm *vm;
     char *text;               /* the file's bytes */
     size_t size;
+    int *param_read;          /* for each parameter: the job asked for it */
     int declared;             /* the file begins with job { ... } */
     const lr_execution_config *config;
     const lr_backfill *backfill; /* the runs are dates of it; or NULL */

@@ -16,7 +16,7 @@ static const lr_option window_options[] = {
 
 static const lr_option watermark_options[] = {
     {"name", LR_ARG_STRING, 0, "default", "another watermark of the same job"},
-    {"start", LR_ARG_STRING | LR_ARG_TIME | LR_ARG_INT, 0, NULL, "where a first run begins; without it, at the first row"},
+    {"start", LR_ARG_STRING | LR_ARG_TIME | LR_ARG_INT, 0, NULL, "where a first run begins (with newest: after it); without it, at the first row"},
     {"advance", LR_ARG_STRING, 0, "run_start", "\"run_start\", or \"newest\": the newest value that was loaded"},
 };
 

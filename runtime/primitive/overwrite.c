@@ -5,7 +5,7 @@
 static const lr_option overwrite_options[] = {
     LR_WRITE_OPTIONS,
     {"column", LR_ARG_STRING, 0, "the rows' time column", "the target's time column, where it is named otherwise"},
-    {"partition", LR_ARG_MAP, 0, NULL, "narrows the partition: { region = \"EU\" }"},
+    {"partition", LR_ARG_MAP, 0, NULL, "narrows the partition: { region = \"EU\" }; else rows that where leaves out of the extract are deleted too"},
     {"key", LR_ARG_STRING | LR_ARG_LIST, 0, NULL, "refuse a key that also lives outside the partition; primary key of a new target"},
     {"allow_empty", LR_ARG_BOOL, 0, "true", "false refuses an extract without rows"},
 };

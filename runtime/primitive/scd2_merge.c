@@ -333,8 +333,12 @@ static int gather(work *w, lr_err *e)
     if (step(w, lr_scd2_states, NULL, e) != 0) return -1;
     lr_sql q = lr_sql_new(&w->run->arena);
     lr_scd2_conflicts(s, &q);
-    return refuse_rows(w, &q, "two values at the same time for (key, time): %s",
-                       "a key can have one value at a time: correct the source, or give the changes times of their own", e);
+    if (w->at != NULL)
+        return refuse_rows(w, &q, "two values at the same time for (key, time): %s",
+                           "a key can have one value at a time: correct the source, or give the changes times of their own", e);
+    return refuse_rows(w, &q, "this date was run before with other values, or without the key, for (key, time): %s",
+                       "a source that keeps only today's values cannot say what was true then: run the next date, or bring a "
+                       "correction with a time of its own, at = \"...\"", e);
 }
 
 /* Which keys change, and which of them need no look at their history. */
@@ -380,6 +384,20 @@ static int keep_sightings(work *w, int others, lr_err *e)
         if (lr_scd2_keep(&w->s, kind, &q) && run_one(w, &q, &kept, e) != 0) return -1;
         if (kind < 2) w->c.skipped += kept;
     }
+    return 0;
+}
+
+/* Without versions there is no history that older sightings could belong to. */
+static int forget(work *w, lr_err *e)
+{
+    int any = 0;
+    lr_sql all = lr_sql_new(&w->run->arena);
+    int64_t n = 0;
+    lr_sqlf(&all, "SELECT 1 FROM %T", &w->s.dim->table);
+    if (!w->t.created && lr_any_row(w->run, w->run->session->warehouse, &all, &any, e) != 0) return -1;
+    if (any) return 0;
+    if (step(w, lr_scd2_forget, &n, e) != 0) return -1;
+    if (n > 0) lr_note(w->run, "%s is empty: what was seen of it before is forgotten", w->t.name);
     return 0;
 }
 
@@ -454,6 +472,7 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
         lr_sql q = lr_sql_new(&run->arena);
         lr_scd2_take(&w.s, &w.t.rows, &q);
         if (run_one(&w, &q, &w.c.read, e) != 0 || check_sightings(&w, args, e) != 0) return -1;
+        if (forget(&w, e) != 0) return -1;
         w.sighted = w.c.read;
         if (w.close && step(&w, lr_scd2_there, &w.sighted, e) != 0) return -1;
         if (sort_keys(&w, &left, e) != 0 || (left > 0 && gather(&w, e) != 0)) return -1;

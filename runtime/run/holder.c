@@ -1,4 +1,5 @@
 /* Who holds a lock that was waited for in vain. */
+#include "run/backfill.h"
 #include "run/ledger.h"
 #include "run/process.h"
 #include <stdio.h>
@@ -24,6 +25,34 @@ static int find_run(lr_run *run, const lr_place *w, const char *target, char *ou
             for (int i = 0; i < 5; i++) text[i] = lr_value_text(&run->arena, &row[i]);
             if (!lr_process_lives(text[3], row[4].i, text[2])) continue;
             snprintf(out, size, "run %s of %s holds it since %s (pid %s on %s)", text[0], text[1], text[2], text[4], text[3]);
+            found = 1;
+        }
+    }
+    w->driver->finish(k);
+    return found;
+}
+
+/* A date of a backfill has no row of its own before it is committed; the
+ * backfill has one. */
+static int find_backfill(lr_run *run, const lr_place *w, const char *target, char *out, size_t size)
+{
+    lr_table t = lr_ledger_table(run->session, "lrun_backfills");
+    lr_sql q = lr_sql_new(&run->arena);
+    lr_err e = {0};
+    lr_cursor *k = NULL;
+    const lr_value *row;
+    lr_value own = lr_int(run->backfill != NULL ? run->backfill->id : 0), job = lr_text(run->job->name);
+    lr_sqlf(&q, "SELECT backfill_id, job, owner_started, owner_host, owner_pid, first_date, last_date FROM %T WHERE status = 'running' "
+                "AND backfill_id <> %V", &t, &own);
+    if (w->dialect->row_locks) lr_sqlf(&q, target == NULL ? " AND job = %V" : " AND job <> %V", &job);
+    int found = 0;
+    if (lr_query(run, w, &q, &k, &e) == 0) {
+        while (!found && w->driver->next(k, &row, &e) == 1) {
+            const char *text[7];
+            for (int i = 0; i < 7; i++) text[i] = lr_value_text(&run->arena, &row[i]);
+            if (row[4].type != LR_INT || !lr_process_lives(text[3], row[4].i, text[2])) continue;
+            snprintf(out, size, "backfill %s of %s, %s .. %s, is at work since %s (pid %s on %s)", text[0], text[1], text[5], text[6], text[2],
+                     text[4], text[3]);
             found = 1;
         }
     }
@@ -63,7 +92,7 @@ int lr_ledger_busy(lr_run *run, const char *target, lr_err *e)
     /* the run's own transaction has failed, and must stay so until it is rolled back */
     if (w.dialect->row_locks && target != NULL && lr_session_second(run->session, &w, &second, &ignored) != 0) return -1;
     if (second != NULL) w.conn = second;
-    int known = find_run(run, &w, target, who, sizeof who);
+    int known = find_run(run, &w, target, who, sizeof who) || find_backfill(run, &w, target, who, sizeof who);
     find_backend(run, &w, target, known, who, sizeof who);
     w.driver->close(second);
     if (who[0] == 0) return -1;

@@ -78,7 +78,7 @@ static void edge(lr_arena *a, lr_edge *edge, lr_time_mode mode, const lr_zone *z
     else if (is_instant(decl))
         edge->value = lr_text(lr_printf(a, "%s+00", lr_format_instant(lr_zone_utc(), edge->us, text)));
     else
-        edge->value = lr_text(lr_dup(a, lr_format_short(z, edge->us, text)));
+        edge->value = lr_text(lr_dup(a, lr_format_short(lr_zone_utc(), lr_zone_reading(z, edge->us), text)));
 }
 
 /* ISO text compares by its bytes, whatever the database's collation. */

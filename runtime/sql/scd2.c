@@ -374,7 +374,9 @@ void lr_scd2_conflicts(const lr_scd2 *s, lr_sql *q)
 {
     lr_sqlf(q, "SELECT ");
     list(q, "v", s->key, s->nkey);
-    lr_sqlf(q, ", \"v\".%I FROM %T AS \"v\" WHERE \"v\".%I = 1 AND \"v\".%I = 1 ORDER BY ", s->from, &s->states, LR_SCD2_TWICE, LR_SCD2_KEPT);
+    lr_sqlf(q, ", \"v\".%I FROM %T AS \"v\" WHERE \"v\".%I = 1 AND \"v\".%I = 1 GROUP BY ", s->from, &s->states, LR_SCD2_TWICE, LR_SCD2_KEPT);
+    list(q, "v", s->key, s->nkey);
+    lr_sqlf(q, ", \"v\".%I ORDER BY ", s->from);
     list(q, "v", s->key, s->nkey);
     lr_sqlf(q, " LIMIT 5");
 }
@@ -435,6 +437,12 @@ void lr_scd2_insert(const lr_scd2 *s, lr_sql *q)
     lr_sqlf(q, " FROM ");
     boundaries(s, q);
     lr_sqlf(q, " WHERE \"n\".%I = 1 AND \"n\".%I = 0", LR_SCD2_THERE, LR_SCD2_WAS);
+}
+
+void lr_scd2_forget(const lr_scd2 *s, lr_sql *q)
+{
+    lr_value name = lr_text(s->dim_name), all = lr_text(s->all_name);
+    lr_sqlf(q, "DELETE FROM %T WHERE dim = %V OR dim = %V", &s->seen, &name, &all);
 }
 
 static void keep_head(const lr_scd2 *s, lr_sql *q, const char *qualifier)

@@ -78,6 +78,9 @@ void lr_scd2_delete(const lr_scd2 *s, lr_sql *q);
 void lr_scd2_update(const lr_scd2 *s, lr_sql *q);
 void lr_scd2_insert(const lr_scd2 *s, lr_sql *q);
 
+/* DELETE FROM lrun_scd2_seen: of a dimension that is gone or emptied. */
+void lr_scd2_forget(const lr_scd2 *s, lr_sql *q);
+
 /* INSERT INTO lrun_scd2_seen, three kinds: of keys made anew, of sightings that
  * changed nothing, of all keys at once. 0 as above. */
 int lr_scd2_keep(const lr_scd2 *s, int kind, lr_sql *q);

@@ -99,11 +99,17 @@ end
 -- Run the dates that are not done yet. Stops at the first that fails or differs.
 local function run_all(o, r, series, g, claimed, todo)
   local s = { id = claimed.backfill_id, done = #r.dates - #todo, not_compared = 0 }
+  local napped = core.ticks()
   local bar, told, began = progress.new(o, #todo, r.job.grain .. "s"), {}, core.ticks()
   local place = {}
   for i, d in ipairs(r.dates) do place[d.date] = i end
   for _, d in ipairs(todo) do
     bar:draw()
+    -- A nightly run that waits for the lock gets its turn.
+    if core.ticks() - napped > 150 then
+      core.nap(6)
+      napped = core.ticks()
+    end
     g.reset()
     g.date = d.date
     local from = core.ticks()
@@ -122,6 +128,7 @@ local function run_all(o, r, series, g, claimed, todo)
                           rows_deleted = result.rows_deleted, rows_skipped = result.rows_skipped,
                           window_start = d.start, window_stop = d.stop, error = e and e.text or nil })
     end
+    core.flush() -- who reads a log reads it while the work goes on
     if result.status ~= 0 then
       s.stopped, s.stopped_at = result, d.date
       break
@@ -150,6 +157,7 @@ return function(o, cl)
     if not claimed.done[d.date] then todo[#todo + 1] = d end
   end
   head(o, r, series, claimed, todo)
+  core.flush()
   local s = run_all(o, r, series, g, claimed, todo)
   local status = s.stopped and s.stopped.status or 0
   local kept, unsaved = series:finish(s.stopped and (endings[status] or "failed") or "succeeded")

@@ -41,6 +41,21 @@ Rows travel by COPY in binary where every type of the table has a form that both
 Between two PostgreSQL databases whose columns have the same types they are passed through as they are.
 LRUN_PG_COPY=text forces text. A server that refuses binary COPY gets text by itself.]]
 
+topics.ledger = [[
+ledger: tables of the warehouse that lrun keeps, to be queried
+
+  lrun_runs         each run: job, logical_date, run_start, status, rows, error, backfill_id
+  lrun_watermarks   the saved watermarks
+  lrun_windows      what each run read: table, column, [window_start, window_stop)
+  lrun_writes       what each run wrote: target, primitive, rows
+  lrun_checks       each comparison: both sides, equal
+  lrun_backfills    each range of dates, how it ended, and whose it is
+  lrun_columns      the columns that a job wrote last
+  lrun_scd2_seen    sightings that made no version of a dimension
+
+status is running, succeeded, failed, differs or interrupted. succeeded is true exactly when the rows are there.
+lrun status, lrun runs and lrun watermark show them; a job cannot write them.]]
+
 topics["exit"] = [[
 exit statuses
 
@@ -115,7 +130,7 @@ local function overview(cl)
   for _, p in ipairs(core.primitives()) do names[#names + 1] = p.name end
   out[#out + 1] = ""
   out[#out + 1] = "lrun help TOPIC for a command, a primitive (" .. wrap(table.concat(names, ", "), 100, 2) .. "),"
-  out[#out + 1] = "or: connections, exit, and values for logical_date, run_start, param, days, date, null and the others"
+  out[#out + 1] = "or: connections, ledger, exit, and values for logical_date, run_start, param, days, date, null and the others"
   return out
 end
 
@@ -157,10 +172,23 @@ return function(o, cl)
   local out
   if not topic then out = overview(cl) end
   for _, c in ipairs(cl.commands) do if c.name == topic then out = command_page(cl, c) end end
-  for _, p in ipairs(core.primitives()) do if p.name == topic then out = primitive_page(p) end end
+  for _, p in ipairs(core.primitives()) do
+    if p.name == topic then
+      local page = primitive_page(p)
+      -- reconcile and watermark are a command and a primitive
+      if out then
+        out[#out + 1] = ""
+        out[#out + 1] = "In a job:"
+        out[#out + 1] = ""
+        table.move(page, 1, #page, #out + 1, out)
+      else
+        out = page
+      end
+    end
+  end
   if not out and topics[topic] then out = { topics[topic] } end
   if not out then
-    local names = { "connections", "values", "exit" }
+    local names = { "connections", "values", "exit", "ledger" }
     for _, c in ipairs(cl.commands) do names[#names + 1] = c.name end
     for _, p in ipairs(core.primitives()) do names[#names + 1] = p.name end
     local near = core.nearest(topic, names)

@@ -27,7 +27,7 @@ local function summary(o, r, wrong, ms)
     local names = range.spans(r.dates, function(d) return set[d] end)
     if not o.quiet then
       core.write(("%s   %d of %s: %s\n"):format(paint(o, "31", "differs"), #wrong, range.count(#r.dates, r.job.grain), names))
-      core.write(("next: lrun backfill %s --from %s --to %s\n"):format(r.config.path, wrong[1], wrong[#wrong]))
+      core.write(("next: lrun backfill %s --from %s --to %s --again\n"):format(r.config.path, wrong[1], wrong[#wrong]))
     end
     core.warn(("lrun: %s: source and warehouse differ on %s\n"):format(r.job.name, names))
   elseif not o.quiet then

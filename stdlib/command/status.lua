@@ -114,7 +114,7 @@ return function(o, cl)
     if not wanted or row[1] == wanted then
       shown = shown + 1
       if o.json then json.line("status", as_table(columns, row)) end
-      rows[#rows + 1] = { row[1], row[2], row[3] or "", row[5], row[7], row[8], row[9], row[10], row[12] or "" }
+      rows[#rows + 1] = { row[1], row[2], row[3] or "", row[5], row[7] or "", row[8] or "", row[9] or "", row[10], row[12] or "" }
     end
   end
   for _, row in ipairs(marks) do

@@ -4,6 +4,22 @@ local json = {}
 
 cjson.encode_number_precision(14)
 
+-- Bytes that are no UTF-8 would make the line none of JSON.
+local function clean(text)
+  if utf8.len(text) then return text end
+  local out, at = {}, 1
+  while at <= #text do
+    local ok, bad = utf8.len(text, at)
+    if ok then
+      out[#out + 1] = text:sub(at)
+      break
+    end
+    out[#out + 1] = text:sub(at, bad - 1) .. "?"
+    at = bad + 1
+  end
+  return table.concat(out)
+end
+
 -- cjson writes integers of 64 bits as floats, so they are put in as digits.
 local function value(v)
   if math.type(v) == "integer" then return ("%d"):format(v) end
@@ -20,6 +36,7 @@ local function value(v)
     return "{" .. table.concat(parts, ",") .. "}"
   end
   if type(v) == "number" and (v ~= v or v == math.huge or v == -math.huge) then return "null" end
+  if type(v) == "string" then v = clean(v) end
   return cjson.encode(v)
 end
 

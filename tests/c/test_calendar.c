@@ -442,9 +442,26 @@ static void spans(void)
     CHECK(strlen(out) < sizeof out);
 }
 
+/* The least reading whose instant is not before the moment. */
+static void readings(void)
+{
+    const lr_zone *berlin = zone("Europe/Berlin");
+    CHECK_INT(lr_zone_reading(berlin, at("2026-03-29 01:00")), lr_zone_reading(berlin, at("2026-03-29 00:59:59.999999")) + 1);
+    CHECK_INT(lr_zone_reading(berlin, at("2026-10-25 01:00")), lr_zone_reading(berlin, at("2026-10-25 01:59")));
+    for (size_t i = 0; i < ZONES; i++) {
+        const lr_zone *z = zone(zone_names[i]);
+        for (int64_t hour = at("1999-12-01"); hour < at("2031-01-01"); hour += HOUR / 2) {
+            int64_t us = hour + check_between(-2, 3), reading = lr_zone_reading(z, us);
+            CHECK(lr_zone_instant(z, reading, NULL) >= us);
+            CHECK(lr_zone_instant(z, reading - 1, NULL) < us);
+        }
+    }
+}
+
 int main(void)
 {
     check_seed();
+    readings();
     civil();
     text_forms();
     formats();

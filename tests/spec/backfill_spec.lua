@@ -210,3 +210,45 @@ describe("a backfill whose warehouse changes between two commands", function()
     assert.is_truthy(again(s).out:find("skipped, finished before in backfill 1: 2026-01-19", 1, true))
   end)
 end)
+
+describe("beside a backfill that goes on", function()
+  it("a nightly run of the same warehouse gets its turn, and is told who holds it", function()
+    local w = world.new { source = world.T .. "INSERT INTO t VALUES (1, 'a', '2026-01-01 10:00:00');" }
+    w:job("long", [[job { grain = "day" }
+      local rows = extract { from = "t", by = "updated_at", window = window() }
+      overwrite_partition { rows, into = "t" }
+      os.execute "sleep 0.3"
+      reconcile { rows, with = "t" }]])
+    w:job("night", 'job {}\nmerge { extract { from = "t" }, into = "n", key = "id" }')
+    local p = w:start("backfill", "long.lua", "--from", "2026-01-01", "--to", "2026-02-28")
+    assert.is_true(process.wait_for(function() return p:out():find("[2/59]", 1, true) end)) -- a pipe gets each date at once
+    local r = w:refused(4, { "backfill 1 of long, 2026-01-01 .. 2026-02-28, is at work since", hint = false }, "night.lua", "--lock-timeout", "100ms")
+    assert(r)
+    for _ = 1, 3 do w:ok "night.lua" end
+    assert.is_true(p:running())
+    p:signal "TERM"
+    assert.equal(143, p:wait().status)
+  end)
+end)
+
+describe("a warehouse that is taken away while it is written", function()
+  for what, code in pairs {
+    ["removed"] = 'os.remove "warehouse.db"',
+    ["replaced"] = 'os.rename("warehouse.db", "old.db") io.open("warehouse.db", "w"):close()',
+  } do
+    it(what .. " is no success", function()
+      local w = world.with_t "INSERT INTO t VALUES (1, 'a', '2026-01-01 10:00:00');"
+      w:job("j", 'job {}\nmerge { extract { from = "t" }, into = "t", key = "id" }\n' .. code .. "\n")
+      w:refused(1, { "removed or replaced" }, "j.lua")
+    end)
+  end
+end)
+
+describe("a parameter", function()
+  it("that the job has not read is told", function()
+    local w = world.new {}
+    w:job("j", 'job {}\nlocal n = param("n", "1")\n')
+    assert.is_truthy(w:ok("j.lua", "--param", "nn=2").out:find('has not read the parameter "nn"', 1, true))
+    assert.is_nil(w:ok("j.lua", "--param", "n=2").out:find("has not read", 1, true))
+  end)
+end)

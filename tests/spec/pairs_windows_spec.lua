@@ -151,3 +151,29 @@ print("counts " .. table.concat(out, " "))
     assert.equal(table.concat(expected, " "), w:ok "j.lua".out:match "counts ([%d ]+)", "seed " .. seed)
   end)
 end)
+
+-- Times without an offset are readings of the job's zone, one instant each: in
+-- the hour that comes twice the first, in the hour that is skipped the moment after.
+pairs_of.each("the hours in which the clocks change", function(pair)
+  local HOURS = { "2026-03-29T01", "2026-03-29T03", "2026-03-29T04", "2026-10-25T01", "2026-10-25T02+02:00", "2026-10-25T02+01:00", "2026-10-25T03" }
+  it("have each row once, run after run and on both engines", function()
+    local w = pair.only [[INSERT INTO s VALUES (1, 'a', '2026-03-29 01:59:59'), (2, 'b', '2026-03-29 02:00:00'), (3, 'c', '2026-03-29 02:30:00'),
+      (4, 'd', '2026-03-29 03:00:00'), (5, 'e', '2026-03-29 04:00:00'), (6, 'f', '2026-10-25 01:59:59'), (7, 'g', '2026-10-25 02:00:00'),
+      (8, 'h', '2026-10-25 02:30:00'), (9, 'i', '2026-10-25 02:59:59.999999'), (10, 'j', '2026-10-25 03:00:00');]]
+    w:job("j", [[job { grain = "hour", zone = "Europe/Berlin" }
+      local rows = extract { from = "s", by = "updated_at", window = window() }
+      overwrite_partition { rows, into = "t" }
+      reconcile { rows, with = "t", sum = "id" }]])
+    local seen = {}
+    for round = 1, 2 do
+      for i, hour in ipairs(HOURS) do
+        w:ok("j.lua", "--logical-date", hour)
+        seen[i] = w:last_run().rows_read
+      end
+      assert.same({ "1", "3", "1", "1", "3", "0", "1" }, seen, "round " .. round)
+      assert.equal("10|10", w:one "SELECT count(*), count(DISTINCT id) FROM t")
+    end
+    w:ok("backfill", "j.lua", "--from", "2026-10-25T00", "--to", "2026-10-25T05")
+    assert.equal("10|10", w:one "SELECT count(*), count(DISTINCT id) FROM t")
+  end)
+end)

@@ -102,3 +102,19 @@ int lr_sqlite_probe(const char *url, lr_err *e)
     if (lr_sqlite_check_file(url, 0, &exists, e) != 0) return -1;
     return exists;
 }
+
+void lr_sqlite_remember(lr_conn *c)
+{
+    struct stat st;
+    if (strcmp(c->path, ":memory:") == 0 || stat(c->path, &st) != 0) return;
+    c->device = st.st_dev;
+    c->inode = st.st_ino;
+}
+
+int lr_sqlite_still_there(const lr_conn *c, lr_err *e)
+{
+    struct stat now;
+    if (c->inode == 0 || (stat(c->path, &now) == 0 && now.st_ino == c->inode && now.st_dev == c->device)) return 0;
+    lr_fail(e, LR_FAILED, "%s was removed or replaced while it was written", c->path);
+    return lr_hint(e, "put the file back and run again; nothing was kept");
+}

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "lrun/driver.h"
 #include <sqlite3.h>
+#include <sys/types.h>
 
 #define LR_CACHED_STATEMENTS 64
 
@@ -19,6 +20,8 @@ typedef struct lr_cached {
 struct lr_conn {
     sqlite3 *db;
     char *path; /* absolute, or ":memory:" */
+    dev_t device; /* of the file that was opened; inode 0: none */
+    ino_t inode;
     lr_open how;
     int in_transaction;
     int stopped; /* poll asked for a stop */
@@ -37,6 +40,10 @@ struct lr_conn {
     int seen_counts;
     int64_t inserted, updated, touched;
 };
+
+/* What is committed to a file that somebody removed or replaced would be lost. */
+void lr_sqlite_remember(lr_conn *c);
+int lr_sqlite_still_there(const lr_conn *c, lr_err *e);
 
 /* Fill e from the connection's last error. Always returns -1. */
 int lr_sqlite_error(lr_conn *c, int rc, const char *sql, lr_err *e);

@@ -31,7 +31,8 @@ static int on_busy(void *arg, int tries)
     int64_t now = now_us();
     if (tries == 0) c->wait_from_us = now;
     if (ask_stop(c) || now - c->wait_from_us >= (int64_t)c->how.lock_timeout_ms * 1000) return 0;
-    struct timespec nap = {0, tries < 10 ? 1000000L : 20000000L};
+    /* often, so that the moment between two dates of a backfill is not missed */
+    struct timespec nap = {0, tries < 10 ? 1000000L : 3000000L};
     nanosleep(&nap, NULL);
     return 1;
 }
@@ -266,6 +267,7 @@ static int sqlite_open(const lr_open *how, lr_conn **out, lr_err *e)
         return -1;
     }
     sqlite3_update_hook(c->db, on_update, c);
+    lr_sqlite_remember(c);
     *out = c;
     return 0;
 }
@@ -348,7 +350,7 @@ static void name_foreign_key(lr_conn *c, lr_err *e)
 
 static int sqlite_commit(lr_conn *c, lr_err *e)
 {
-    if (lr_sqlite_still_open(c, e) != 0) return -1;
+    if (lr_sqlite_still_open(c, e) != 0 || lr_sqlite_still_there(c, e) != 0) return -1;
     if (simple(c, "COMMIT", e) != 0) {
         if (e->code == SQLITE_CONSTRAINT_FOREIGNKEY) name_foreign_key(c, e);
         return -1;
