@@ -243,7 +243,7 @@ static int compare(lr_comparison *p, const lr_args *args, lr_err *e)
     /* rows that are compared one by one are counted on the way */
     int totals = p->deep == NULL || p->nsums > 0 || p->nby > 0;
     warehouse_rows(p, NULL, NULL, 0, &stored);
-    if (lr_rowset_home(run, p->rs, &p->home, &rows, e) != 0) return -1;
+    if (lr_rowset_origin(run, p->rs, &p->home, &rows, e) != 0) return -1;
     if (run->mode == LR_MODE_PLAN) return list_statements(p, &rows, &stored, totals, e);
     lr_sql qa = lr_totals_sql(p, &rows, 1), qb = lr_totals_sql(p, &stored, 0);
     if (totals && (lr_totals_read(p, p->home, &qa, &a, &na, e) != 0 || lr_totals_read(p, house, &qb, &b, &nb, e) != 0)) return -1;

@@ -154,6 +154,14 @@ int lr_rowset_home(lr_run *run, lr_rowset *rs, const lr_place **place, lr_sql *q
     return lr_rowset_sql(run, rs, q, e);
 }
 
+int lr_rowset_origin(lr_run *run, lr_rowset *rs, const lr_place **place, lr_sql *q, lr_err *e)
+{
+    int apart = rs->kind == LR_ROWS_EXTRACT && rs->nshadowed == 0 && rs->place->conn != run->session->warehouse->conn;
+    if (!apart) return lr_rowset_home(run, rs, place, q, e);
+    *place = rs->place;
+    return lr_extract_sql(run, rs, q, e);
+}
+
 int lr_rowset_count(lr_run *run, lr_rowset *rs, int64_t *out, lr_err *e)
 {
     lr_sql inner = lr_sql_new(&run->arena), q = lr_sql_new(&run->arena);

@@ -92,6 +92,10 @@ int lr_rowset_only(lr_run *run, lr_rowset *rs, const char **columns, int n, lr_s
  * warehouse. */
 int lr_rowset_home(lr_run *run, lr_rowset *rs, const lr_place **place, lr_sql *q, lr_err *e);
 
+/* The same, but rows that were staged are read again at their source: a copy
+ * cannot tell what was lost while it was made. */
+int lr_rowset_origin(lr_run *run, lr_rowset *rs, const lr_place **place, lr_sql *q, lr_err *e);
+
 /* How many rows. */
 int lr_rowset_count(lr_run *run, lr_rowset *rs, int64_t *out, lr_err *e);
 
