@@ -96,7 +96,7 @@ int lr_deep_open(lr_comparison *p, const lr_arg *columns, int64_t limit, lr_err 
     lr_deep *d = lr_alloc(&run->arena, sizeof *d);
     lr_sql ignored = lr_sql_new(&run->arena);
     int recode = 0;
-    if (lr_rowset_home(run, p->rs, &d->sides[0].place, &ignored, e) != 0) return -1;
+    if (lr_rowset_origin(run, p->rs, &d->sides[0].place, &ignored, e) != 0) return -1;
     d->sides[1].place = run->session->warehouse;
     d->limit = limit;
     if (read_columns(p, d, columns, e) != 0 || probe(p, d, &recode, e) != 0) return -1;
