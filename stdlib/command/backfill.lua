@@ -106,8 +106,8 @@ local function run_all(o, r, series, g, claimed, todo)
   for _, d in ipairs(todo) do
     bar:draw()
     -- A nightly run that waits for the lock gets its turn.
-    if core.ticks() - napped > 150 then
-      core.nap(6)
+    if core.ticks() - napped > 400 then
+      core.nap(4)
       napped = core.ticks()
     end
     g.reset()
