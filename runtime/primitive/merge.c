@@ -68,6 +68,29 @@ static void ranked(lr_run *run, const lr_target *t, const char *newest, const ch
     lr_sqlf(q, " DESC NULLS LAST) AS %I FROM (%Q) AS \"rows\"", rank_name(run, t), &t->rows);
 }
 
+/* Text that is no time sorts after every time, and would be the newest of all. */
+static int refuse_no_time(lr_run *run, lr_target *t, const char *newest, lr_err *e)
+{
+    const lr_place *w = run->session->warehouse;
+    if (w->dialect->is_time == NULL) return 0;
+    lr_sql column = lr_sql_column(&run->arena, NULL, newest), time = lr_sql_new(&run->arena), q = lr_sql_new(&run->arena);
+    lr_cursor *k;
+    const lr_value *row;
+    w->dialect->is_time(&time, &column, run->job->zone);
+    lr_sqlf(&q, "SELECT %I, %Q FROM (%Q) AS \"rows\" WHERE %Q IS NOT NULL AND NOT %Q AND (EXISTS (SELECT 1 FROM %T WHERE %Q) OR "
+                "EXISTS (SELECT 1 FROM (%Q) AS \"others\" WHERE %Q)) LIMIT 1",
+            t->key[0], &column, &t->rows, &column, &time, &t->rel.table, &time, &t->rows, &time);
+    if (lr_query(run, w, &q, &k, e) != 0) return -1;
+    int got = w->driver->next(k, &row, e);
+    if (got == 1) {
+        lr_fail(e, LR_FAILED, "newest = \"%s\": '%s' of %s %s is no time, and other rows have times", newest,
+                lr_value_text(&run->arena, &row[1]), t->key[0], lr_value_text(&run->arena, &row[0]));
+        lr_hint(e, "correct the row in the source, or leave it out with where");
+    }
+    w->driver->finish(k);
+    return got == 0 ? 0 : -1;
+}
+
 /* One row of each key: the latest. Two that are the latest must be equal. */
 static int keep_newest(lr_run *run, lr_target *t, const char *newest, lr_err *e)
 {
@@ -155,6 +178,7 @@ static int write_by_key(lr_run *run, const lr_primitive *p, const lr_args *args,
     if (lr_check_keys(run, &t, unique, newest == NULL, e) != 0) return -1;
     int plan = run->mode == LR_MODE_PLAN;
     if (!plan && lr_count_rows(run, &t.rows, &c.read, e) != 0) return -1;
+    if (newest != NULL && !plan && lr_field_find(d, &t.rel, newest) >= 0 && refuse_no_time(run, &t, newest, e) != 0) return -1;
     if (newest != NULL && !(plan && t.source->kind == LR_ROWS_MAP) && keep_newest(run, &t, newest, e) != 0) return -1;
     if (lr_merge_rows(run, &t, &m, &c, e) != 0) {
         /* another run put the same key in: this one starts over and sees it */

@@ -188,6 +188,8 @@ struct lr_dialect {
     /* Not the same value, NULL being one; loose as in lr_field. */
     void (*distinct)(lr_sql *q, const lr_sql *a, const lr_sql *b, int loose);
     const char *quote; /* the function that writes a text as a literal */
+    /* Is a value a time? NULL: a column's type says so of all its values. */
+    void (*is_time)(lr_sql *q, const lr_sql *expr, const lr_zone *z);
     /* A value that orders as time where it is a time, else as itself. */
     void (*order)(lr_sql *q, const lr_sql *expr, const lr_zone *z);
 

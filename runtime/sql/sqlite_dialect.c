@@ -317,6 +317,12 @@ static void newest(lr_sql *q, const lr_sql *from, const lr_sql *column, lr_time_
     lr_sqlf(q, " ORDER BY %Q DESC LIMIT 1", column);
 }
 
+static void is_time(lr_sql *q, const lr_sql *expr, const lr_zone *z)
+{
+    lr_value zone = lr_text(lr_zone_name(z));
+    lr_sqlf(q, "(lrun_try_us(%Q, %V) IS NOT NULL)", expr, &zone);
+}
+
 static void order(lr_sql *q, const lr_sql *expr, const lr_zone *z)
 {
     lr_value zone = lr_text(lr_zone_name(z));
@@ -387,6 +393,7 @@ const lr_dialect lr_sqlite_dialect = {
     .moment = moment,
     .distinct = distinct,
     .quote = "quote",
+    .is_time = is_time,
     .order = order,
     .bytewise = bytewise,
     .forever = forever,

@@ -195,3 +195,18 @@ end]])
     assert.same({ "1", "2" }, w:rows "SELECT id FROM child ORDER BY id")
   end)
 end)
+
+describe("merge by the newest", function()
+  it("refuses text that is no time beside times, which would win over all of them", function()
+    local w = world.with_t("INSERT INTO t VALUES (1, 'new', 'garbage');", "INSERT INTO t VALUES (1, 'old', '2026-01-02');")
+    w:job("j", 'job {}\nmerge { extract { from = "t" }, into = "t", key = "id", newest = "updated_at" }')
+    w:refused(1, { "j.lua:2", "updated_at", "garbage", "id 1", "no time" }, "j.lua")
+    assert.equal("1|old|2026-01-02", w:one "SELECT * FROM t")
+  end)
+
+  it("takes versions that are all no times", function()
+    local w = world.with_t("INSERT INTO t VALUES (1, 'new', 'v2'), (2, 'old', 'v1');", "INSERT INTO t VALUES (1, 'old', 'v1'), (2, 'new', 'v2');")
+    w:job("j", 'job {}\nmerge { extract { from = "t" }, into = "t", key = "id", newest = "updated_at" }'):ok "j.lua"
+    assert.same({ "1|new|v2", "2|new|v2" }, w:rows "SELECT * FROM t ORDER BY id")
+  end)
+end)
