@@ -1,5 +1,5 @@
 /* scd2_join: each fact with the dimension's version that was true at its time. */
-#include "primitive/rowset.h"
+#include "primitive/target.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -17,10 +17,17 @@ typedef struct pair {
     const char *fact, *dim;
 } pair;
 
-/* The time columns and their declared types. */
-typedef struct times {
-    const char *from, *to, *at_decl, *from_decl, *to_decl;
-} times;
+/* What is joined by what. plain: the times compare as they are stored. */
+typedef struct lr_join {
+    lr_relation dim;
+    pair *keys;
+    int nkeys;
+    const char *at, *from, *to, *at_decl, *from_decl, *to_decl;
+    lr_time_mode mode;
+    int plain;
+    int defer;   /* the next use fails at a fact without a version by itself */
+    int guarded; /* its SQL does */
+} lr_join;
 
 static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e);
 
@@ -63,50 +70,101 @@ static int dim_column(const lr_run *run, const lr_relation *dim, const char *nam
     return lr_hint(e, "name the column with key, take, from or to");
 }
 
-/* Equality of the keys, and the version's half-open interval around the fact. */
-static void matches(lr_run *run, lr_sql *q, const pair *keys, int nkeys, const char *at, lr_time_mode mode,
-                    const times *t)
+static void keys_of(const lr_join *j, lr_sql *q, const char *side)
 {
-    const lr_dialect *d = run->session->warehouse->dialect;
-    const lr_zone *z = run->job->zone;
-    const char *from = t->from, *to = t->to;
-    lr_sql fact = lr_sql_column(&run->arena, "fact", at);
-    lr_sql low = lr_sql_column(&run->arena, "dim", from), high = lr_sql_column(&run->arena, "dim", to);
-    for (int i = 0; i < nkeys; i++)
-        lr_sqlf(q, i == 0 ? "\"fact\".%I = \"dim\".%I" : " AND \"fact\".%I = \"dim\".%I", keys[i].fact, keys[i].dim);
+    for (int i = 0; i < j->nkeys; i++) lr_sqlf(q, i == 0 ? "%I.%I" : ", %I.%I", side, strcmp(side, "fact") == 0 ? j->keys[i].fact : j->keys[i].dim);
+}
+
+/* A time as it compares. */
+static void moment(lr_run *run, const lr_join *j, const char *side, const char *column, lr_time_mode mode, const char *decl, lr_sql *q)
+{
+    lr_sql plain = lr_sql_column(&run->arena, side, column);
+    if (j->plain) lr_sqlf(q, "%Q", &plain);
+    else run->session->warehouse->dialect->instant(q, &plain, mode, run->job->zone, decl);
+}
+
+/* Equality of the keys, and the version's half-open interval around the fact. */
+static void matches(lr_run *run, const lr_join *j, lr_sql *q)
+{
+    lr_sql high = lr_sql_column(&run->arena, "dim", j->to);
+    for (int i = 0; i < j->nkeys; i++)
+        lr_sqlf(q, i == 0 ? "\"fact\".%I = \"dim\".%I" : " AND \"fact\".%I = \"dim\".%I", j->keys[i].fact, j->keys[i].dim);
     lr_sqlf(q, " AND ");
-    d->instant(q, &fact, mode, z, t->at_decl);
+    moment(run, j, "fact", j->at, j->mode, j->at_decl, q);
     lr_sqlf(q, " >= ");
-    d->instant(q, &low, LR_ISO, z, t->from_decl);
-    lr_sqlf(q, " AND (%Q IS NULL OR %Q >= '9999-12-31' OR ", &high, &high);
-    d->instant(q, &fact, mode, z, t->at_decl);
+    moment(run, j, "dim", j->from, LR_ISO, j->from_decl, q);
+    lr_sqlf(q, j->plain ? " AND (%Q IS NULL OR " : " AND (%Q IS NULL OR %Q >= '9999-12-31' OR ", &high, &high);
+    moment(run, j, "fact", j->at, j->mode, j->at_decl, q);
     lr_sqlf(q, " < ");
-    d->instant(q, &high, LR_ISO, z, t->to_decl);
+    moment(run, j, "dim", j->to, LR_ISO, j->to_decl, q);
     lr_sqlf(q, ")");
 }
 
-/* Neighbours of one key, by their start: the earlier must end where or before
- * the later begins. Only keys that the facts use are looked at. */
-static void find_overlaps(lr_run *run, lr_rowset *rs, const lr_relation *dim, const pair *keys, int nkeys,
-                          const times *t)
+/* The first moment after a version of the dimension under a name. */
+static lr_sql stop_of(lr_run *run, const lr_join *j, const char *side)
 {
     const lr_dialect *d = run->session->warehouse->dialect;
-    const lr_zone *z = run->job->zone;
-    lr_sql low = lr_sql_column(&run->arena, "dim", t->from), high = lr_sql_column(&run->arena, "dim", t->to);
-    lr_sql start = lr_sql_new(&run->arena), stop = lr_sql_new(&run->arena), list = lr_sql_new(&run->arena);
-    d->instant(&start, &low, LR_ISO, z, t->from_decl);
+    lr_sql high = lr_sql_column(&run->arena, side, j->to), stop = lr_sql_new(&run->arena);
     lr_sqlf(&stop, "CASE WHEN %Q IS NULL OR %Q >= '9999-12-31' THEN ", &high, &high);
-    d->forever(&stop);
+    if (j->plain) d->last(&stop, j->to_decl);
+    else d->forever(&stop);
     lr_sqlf(&stop, " ELSE ");
-    d->instant(&stop, &high, LR_ISO, z, t->to_decl);
+    moment(run, j, side, j->to, LR_ISO, j->to_decl, &stop);
     lr_sqlf(&stop, " END");
-    for (int i = 0; i < nkeys; i++) lr_sqlf(&list, i == 0 ? "\"dim\".%I" : ", \"dim\".%I", keys[i].dim);
-    lr_sql *q = &rs->overlaps;
-    *q = lr_sql_new(&run->arena);
+    return stop;
+}
+
+/* Neighbours of one key, by their start: the earlier must end where or before
+ * the later begins. */
+static void overlaps(lr_run *run, const lr_join *j, lr_sql *q)
+{
+    lr_sql low = lr_sql_column(&run->arena, "dim", j->from), start = lr_sql_new(&run->arena), list = lr_sql_new(&run->arena);
+    lr_sql stop = stop_of(run, j, "dim");
+    moment(run, j, "dim", j->from, LR_ISO, j->from_decl, &start);
+    keys_of(j, &list, "dim");
     lr_sqlf(q, "SELECT \"v\".* FROM (SELECT %Q, %Q AS \"first\", %Q AS \"after\", "
                "lead(%Q) OVER (PARTITION BY %Q ORDER BY %Q) AS \"next\" FROM %T AS \"dim\" WHERE %Q < %Q) AS \"v\" "
-               "WHERE \"v\".\"next\" < \"v\".\"after\" AND EXISTS (SELECT 1 FROM (",
-            &list, &low, &stop, &start, &list, &start, &dim->table, &start, &stop);
+               "WHERE \"v\".\"next\" < \"v\".\"after\"", &list, &low, &stop, &start, &list, &start, &j->dim.table, &start, &stop);
+}
+
+/* Are there any? Where a constraint lets a version be found by key and start, each
+ * looks whether another begins inside it. */
+static void any_overlap(lr_run *run, const lr_join *j, lr_sql *q)
+{
+    const lr_dialect *d = run->session->warehouse->dialect;
+    const char **version = lr_alloc(&run->arena, (size_t)(j->nkeys + 1) * sizeof *version);
+    for (int i = 0; i < j->nkeys; i++) version[i] = j->keys[i].dim;
+    version[j->nkeys] = j->from;
+    if (!d->seeks || !j->plain || lr_unique_key(d, &j->dim, version, j->nkeys + 1) == NULL) {
+        overlaps(run, j, q);
+        return;
+    }
+    lr_sql stop = stop_of(run, j, "dim"), other = stop_of(run, j, "other");
+    lr_sqlf(q, "SELECT 1 FROM %T AS \"dim\" JOIN %T AS \"other\" ON \"other\".%I > \"dim\".%I AND \"other\".%I < %Q", &j->dim.table,
+            &j->dim.table, j->from, j->from, j->from, &stop);
+    for (int i = 0; i < j->nkeys; i++) lr_sqlf(q, " AND \"other\".%I = \"dim\".%I", j->keys[i].dim, j->keys[i].dim);
+    lr_sqlf(q, " WHERE \"dim\".%I < %Q AND \"other\".%I < %Q", j->from, &stop, j->from, &other);
+}
+
+/* The facts without a version: their keys and times. */
+static void strays(lr_run *run, const lr_join *j, const lr_sql *inner, lr_sql *q)
+{
+    lr_sqlf(q, "SELECT ");
+    keys_of(j, q, "fact");
+    lr_sqlf(q, ", \"fact\".%I FROM (%Q) AS \"fact\" LEFT JOIN %T AS \"dim\" ON ", j->at, inner, &j->dim.table);
+    matches(run, j, q);
+    lr_sqlf(q, " WHERE \"dim\".%I IS NULL", j->from);
+}
+
+static void build(lr_run *run, lr_rowset *rs)
+{
+    rs->from = lr_sql_new(&run->arena);
+    lr_sqlf(&rs->from, ") AS \"fact\" %s JOIN %T AS \"dim\" ON ", rs->drop_unmatched ? "INNER" : "LEFT", &rs->join->dim.table);
+    matches(run, rs->join, &rs->from);
+    if (!rs->join->guarded) return;
+    lr_sql start = lr_sql_column(&run->arena, "dim", rs->join->from);
+    lr_sqlf(&rs->from, " WHERE ");
+    run->session->warehouse->dialect->never_null(&rs->from, &start);
 }
 
 static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
@@ -122,7 +180,7 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
     if (read_pairs(run, lr_arg_of(p, args, "key"), &keys, &nkeys, e) != 0) return -1;
     if (read_pairs(run, lr_arg_of(p, args, "take"), &take, &ntake, e) != 0) return -1;
     if (w->dialect->resolve(w->driver, w->conn, &run->arena, w->schema, name, &t, e) != 0) return -1;
-    if (w->dialect->relation(w->driver, w->conn, &run->arena, &t, 0, &dim, e) != 0) return -1;
+    if (w->dialect->relation(w->driver, w->conn, &run->arena, &t, 1, &dim, e) != 0) return -1;
     if (!dim.exists) {
         lr_fail(e, LR_FAILED, "there is no dimension %s at the warehouse", name);
         return lr_hint(e, "correct dim, or load it first");
@@ -133,8 +191,9 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
     const char *unmatched = lr_arg_text(lr_arg_of(p, args, "unmatched"), "error");
     if (lr_rowset_field(run, facts, at, e) < 0) return -1;
     if (dim_column(run, &dim, from, e) < 0 || dim_column(run, &dim, to, e) < 0) return -1;
-    const times when = {from, to, facts->fields[lr_rowset_field(run, facts, at, e)].decl,
-                        dim.fields[dim_column(run, &dim, from, e)].decl, dim.fields[dim_column(run, &dim, to, e)].decl};
+    lr_join *j = lr_alloc(&run->arena, sizeof *j);
+    *j = (lr_join){dim, keys, nkeys, at, from, to, facts->fields[lr_rowset_field(run, facts, at, e)].decl,
+                   dim.fields[dim_column(run, &dim, from, e)].decl, dim.fields[dim_column(run, &dim, to, e)].decl, LR_ISO, 0, 0, 0};
     for (int i = 0; i < nkeys; i++)
         if (lr_rowset_field(run, facts, keys[i].fact, e) < 0 || dim_column(run, &dim, keys[i].dim, e) < 0) return -1;
     lr_rowset *rs = lr_alloc(&run->arena, sizeof *rs);
@@ -154,7 +213,6 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
     }
     rs->fields = lr_alloc(&run->arena, (size_t)(facts->n + ntake) * sizeof *rs->fields);
     rs->select = lr_sql_new(&run->arena);
-    rs->from = lr_sql_new(&run->arena);
     lr_sqlf(&rs->select, "SELECT ");
     for (int i = 0; i < facts->n; i++) {
         lr_sqlf(&rs->select, i == 0 ? "\"fact\".%I" : ", \"fact\".%I", facts->fields[i].name);
@@ -172,26 +230,10 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
         rs->fields[rs->n++].decl = dim.fields[d].decl;
     }
     lr_rowset *extract = lr_rowset_extract(facts);
-    lr_time_mode mode = extract->time_name != NULL && lr_name_equal(w->dialect, extract->time_name, at)
-                            ? extract->time : LR_ISO;
+    if (extract->time_name != NULL && lr_name_equal(w->dialect, extract->time_name, at)) j->mode = extract->time;
     lr_sqlf(&rs->select, " FROM (");
-    lr_sqlf(&rs->from, ") AS \"fact\" %s JOIN %T AS \"dim\" ON ", rs->drop_unmatched ? "INNER" : "LEFT", &dim.table);
-    matches(run, &rs->from, keys, nkeys, at, mode, &when);
-    find_overlaps(run, rs, &dim, keys, nkeys, &when);
-    lr_sql tail = lr_sql_new(&run->arena);
-    for (int i = 0; i < nkeys; i++)
-        lr_sqlf(&tail, i == 0 ? "\"fact\".%I = \"v\".%I" : " AND \"fact\".%I = \"v\".%I", keys[i].fact, keys[i].dim);
-    lr_sql *u = &rs->unmatched;
-    *u = lr_sql_new(&run->arena);
-    for (int i = 0; i < nkeys; i++) lr_sqlf(u, i == 0 ? "\"fact\".%I" : ", \"fact\".%I", keys[i].fact);
-    lr_sqlf(u, ", \"fact\".%I FROM (", at);
-    lr_sql *ends = rs->check_ends;
-    ends[0] = lr_sql_new(&run->arena);
-    lr_sqlf(&ends[0], ") AS \"fact\" WHERE %Q) LIMIT 1", &tail);
-    ends[1] = lr_sql_new(&run->arena);
-    lr_sqlf(&ends[1], ") AS \"fact\" WHERE NOT EXISTS (SELECT 1 FROM %T AS \"dim\" WHERE ", &dim.table);
-    matches(run, &ends[1], keys, nkeys, at, mode, &when);
-    lr_sqlf(&ends[1], ")");
+    rs->join = j;
+    build(run, rs);
     out->kind = LR_RESULT_ROWS;
     out->rows = rs;
     return 0;
@@ -213,9 +255,19 @@ static const char *row_text(lr_run *run, const lr_value *row, int n)
 static int check_overlaps(lr_run *run, lr_rowset *rs, const lr_sql *inner, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
-    const lr_sql *ends = rs->check_ends;
-    lr_sql q = lr_sql_new(&run->arena);
-    lr_sqlf(&q, "%Q%Q%Q", &rs->overlaps, inner, &ends[0]);
+    const lr_join *j = rs->join;
+    lr_sql q = lr_sql_new(&run->arena), all = lr_sql_new(&run->arena);
+    int any;
+    any_overlap(run, j, &q);
+    if (lr_any_row(run, w, &q, &any, e) != 0) return -1;
+    if (!any) return 0;
+    q = lr_sql_new(&run->arena);
+    overlaps(run, j, &all);
+    /* only keys that the facts use matter */
+    lr_sqlf(&q, "SELECT \"v\".* FROM (%Q) AS \"v\" JOIN (%Q) AS \"fact\" ON ", &all, inner);
+    for (int i = 0; i < j->nkeys; i++)
+        lr_sqlf(&q, i == 0 ? "\"fact\".%I = \"v\".%I" : " AND \"fact\".%I = \"v\".%I", j->keys[i].fact, j->keys[i].dim);
+    lr_sqlf(&q, " LIMIT 1");
     lr_cursor *k;
     const lr_value *row;
     int n;
@@ -234,10 +286,10 @@ static int check_overlaps(lr_run *run, lr_rowset *rs, const lr_sql *inner, lr_er
 static int check_unmatched(lr_run *run, lr_rowset *rs, const lr_sql *inner, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
-    const lr_sql *ends = rs->check_ends;
     lr_value count;
-    lr_sql q = lr_sql_new(&run->arena);
-    lr_sqlf(&q, "SELECT count(*) FROM (SELECT %Q%Q%Q) AS \"u\"", &rs->unmatched, inner, &ends[1]);
+    lr_sql q = lr_sql_new(&run->arena), found = lr_sql_new(&run->arena);
+    strays(run, rs->join, inner, &found);
+    lr_sqlf(&q, "SELECT count(*) FROM (%Q) AS \"u\"", &found);
     if (lr_query_value(run, w, &q, &run->arena, &count, NULL, e) != 0) return -1;
     if (count.i == 0) return 0;
     if (rs->drop_unmatched || rs->keep_unmatched) {
@@ -247,7 +299,7 @@ static int check_unmatched(lr_run *run, lr_rowset *rs, const lr_sql *inner, lr_e
         return 0;
     }
     q = lr_sql_new(&run->arena);
-    lr_sqlf(&q, "SELECT %Q%Q%Q LIMIT 5", &rs->unmatched, inner, &ends[1]);
+    lr_sqlf(&q, "%Q LIMIT 5", &found);
     lr_cursor *k;
     const lr_value *row;
     int n, got;
@@ -265,15 +317,74 @@ static int check_unmatched(lr_run *run, lr_rowset *rs, const lr_sql *inner, lr_e
     return -1;
 }
 
+/* Where all times are of forms that sort as time, the engine compares them as
+ * they are, and an index over a key and its versions serves. */
+static int find_plain(lr_run *run, const lr_rowset *rs, lr_err *e)
+{
+    const lr_place *w = run->session->warehouse;
+    lr_join *j = rs->join;
+    /* looked for where the facts come from: another join only adds columns */
+    lr_rowset *base = rs->input;
+    while (base->kind == LR_ROWS_JOIN && lr_rowset_has(run, base->input, j->at)) base = base->input;
+    lr_sql inner = lr_sql_new(&run->arena);
+    if (lr_rowset_sql(run, base, &inner, e) != 0) return -1;
+    lr_sql facts = lr_sql_new(&run->arena), versions = lr_sql_new(&run->arena);
+    const struct {
+        const char *column, *decl, *other;
+        const lr_sql *from;
+    } sides[] = {{j->from, j->from_decl, j->at_decl, &versions}, {j->to, j->to_decl, j->at_decl, &versions}, {j->at, j->at_decl, j->from_decl, &facts}};
+    lr_sqlf(&versions, " FROM %T AS \"dim\" WHERE 1=1", &j->dim.table);
+    lr_sqlf(&facts, " FROM (%Q) AS \"fact\" WHERE 1=1", &inner);
+    if (j->mode != LR_ISO) return 0;
+    for (int i = 0; i < 3; i++) {
+        lr_sql q = lr_sql_new(&run->arena), column = lr_sql_column(&run->arena, i < 2 ? "dim" : "fact", sides[i].column);
+        lr_value v;
+        int odd = 0, how = w->dialect->plain_times(&q, sides[i].from, &column, sides[i].decl, sides[i].other, i < 2, run->job->zone);
+        if (how == 2 && lr_query_value(run, w, &q, &run->arena, &v, &odd, e) != 0) return -1;
+        if (how == 0 || odd) return 0;
+    }
+    j->plain = 1;
+    return 0;
+}
+
 int lr_join_prepare(lr_run *run, lr_rowset *rs, lr_err *e)
 {
     lr_sql inner = lr_sql_new(&run->arena);
     if (run->mode == LR_MODE_PLAN && lr_rowset_extract(rs)->place->conn != run->session->warehouse->conn) return 0;
-    if (lr_rowset_sql(run, rs->input, &inner, e) != 0) return -1;
-    if (check_overlaps(run, rs, &inner, e) != 0 || check_unmatched(run, rs, &inner, e) != 0) {
+    if (lr_rowset_sql(run, rs->input, &inner, e) != 0 || find_plain(run, rs, e) != 0) return -1;
+    rs->join->guarded = rs->join->defer;
+    rs->join->defer = 0;
+    build(run, rs);
+    if (check_overlaps(run, rs, &inner, e) != 0 || (!rs->join->guarded && check_unmatched(run, rs, &inner, e) != 0)) {
         if (e->where[0] == 0) snprintf(e->where, sizeof e->where, "%s", rs->where);
         return lr_step(e, "scd2_join with %s", rs->dimension);
     }
     rs->prepared = 1;
     return 0;
+}
+
+void lr_join_defer(const lr_run *run, lr_rowset *rs)
+{
+    if (run->mode == LR_MODE_PLAN) return;
+    for (; rs != NULL && rs->kind != LR_ROWS_MAP; rs = rs->input)
+        if (rs->kind == LR_ROWS_JOIN && !rs->keep_unmatched && !rs->drop_unmatched) rs->join->defer = 1;
+}
+
+int lr_join_guarded(const lr_rowset *rs)
+{
+    for (; rs != NULL && rs->kind != LR_ROWS_MAP; rs = rs->input)
+        if (rs->kind == LR_ROWS_JOIN && rs->join->guarded) return 1;
+    return 0;
+}
+
+int lr_join_explain(lr_run *run, lr_rowset *rs, lr_err *e)
+{
+    lr_sql inner = lr_sql_new(&run->arena);
+    if (rs == NULL || rs->kind == LR_ROWS_MAP) return 0;
+    if (lr_join_explain(run, rs->input, e) != 0) return -1;
+    if (rs->kind != LR_ROWS_JOIN || !rs->join->guarded) return 0;
+    if (lr_rowset_sql(run, rs->input, &inner, e) != 0) return -1;
+    if (check_unmatched(run, rs, &inner, e) == 0) return 0;
+    if (e->where[0] == 0) snprintf(e->where, sizeof e->where, "%s", rs->where);
+    return lr_step(e, "scd2_join with %s", rs->dimension);
 }

@@ -185,14 +185,13 @@ static int time_column(lr_run *run, const lr_args *args, const char **out, lr_er
     return 0;
 }
 
-static int call_overwrite(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
+static int overwrite(lr_run *run, const lr_args *args, lr_target *t, lr_result *out, lr_err *e)
 {
     const lr_primitive *p = &lr_primitive_overwrite_partition;
     const lr_dialect *d = run->session->warehouse->dialect;
     const lr_arg *partition = lr_arg_of(p, args, "partition");
     const char **key, *column = NULL;
     int nkey, is_empty;
-    lr_target t;
     lr_counts c = {0};
     if (lr_arg_names(&run->arena, lr_arg_of(p, args, "key"), &key, &nkey, e) != 0) return -1;
     if (time_column(run, args, &column, e) != 0) return -1;
@@ -201,45 +200,56 @@ static int call_overwrite(lr_run *run, const lr_args *args, lr_result *out, lr_e
         return lr_hint(e, "name it in columns, or pass column = with a column of the rows");
     }
     if (run->mode == LR_MODE_RECONCILE) return lr_target_noted(run, p, args, key, nkey, column, out, e);
-    if (lr_target_open(run, p, args, key, nkey, column, nkey == 0, &t, e) != 0) return -1;
-    if (lr_refuse_cascade(&t, e) != 0) return -1;
-    if (lr_field_find(d, &t.rel, column) < 0) {
-        lr_fail(e, LR_FAILED, "%s has no column \"%s\" to cut the partition by", t.name, column);
+    if (lr_target_open_without(run, p, args, key, nkey, column, nkey == 0, t, e) != 0) return -1;
+    if (lr_refuse_cascade(t, e) != 0) return -1;
+    if (lr_field_find(d, &t->rel, column) < 0) {
+        lr_fail(e, LR_FAILED, "%s has no column \"%s\" to cut the partition by", t->name, column);
         return lr_hint(e, "pass column = with the target's time column");
     }
     lr_sql *more = lr_alloc(&run->arena, sizeof *more), inside = lr_sql_new(&run->arena), delete = lr_sql_new(&run->arena);
     *more = lr_sql_new(&run->arena);
-    if (stage_sql(run, &t, e) != 0 || lr_target_inside(run, &t, column, &inside, e) != 0) return -1;
-    if (lr_partition_sql(run, &t.rel, partition, more, e) != 0) return -1;
+    if (stage_sql(run, t, e) != 0 || lr_target_inside(run, t, column, &inside, e) != 0) return -1;
+    if (lr_partition_sql(run, &t->rel, partition, more, e) != 0) return -1;
     lr_sqlf(&inside, "%Q", more);
-    if (check_inside(run, &t, column, &inside, partition, e) != 0) return -1;
-    if (check_moved(run, &t, &inside, e) != 0) return -1;
+    if (check_inside(run, t, column, &inside, partition, e) != 0) return -1;
+    if (check_moved(run, t, &inside, e) != 0) return -1;
     if (!lr_arg_bool(lr_arg_of(p, args, "allow_empty"), 1)) {
-        if (empty(run, &t, &is_empty, e) != 0) return -1;
+        if (empty(run, t, &is_empty, e) != 0) return -1;
         if (is_empty) {
             lr_fail(e, LR_FAILED, "the extract is empty, and allow_empty = false");
-            return lr_hint(e, "look why the source has no rows in %s", lr_window_text(run, t.source->window));
+            return lr_hint(e, "look why the source has no rows in %s", lr_window_text(run, t->source->window));
         }
     }
-    lr_sqlf(&delete, "DELETE FROM %T WHERE %Q", &t.rel.table, &inside);
-    if (delete_and_insert(run, &t, &delete, &c, e) != 0) return -1;
-    return lr_target_done(run, &t, &c, column, more, out, e);
+    lr_sqlf(&delete, "DELETE FROM %T WHERE %Q", &t->rel.table, &inside);
+    if (delete_and_insert(run, t, &delete, &c, e) != 0) return -1;
+    return lr_target_done(run, t, &c, column, more, out, e);
 }
 
-static int call_load(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
+static int load(lr_run *run, const lr_args *args, lr_target *t, lr_result *out, lr_err *e)
 {
     const lr_primitive *p = &lr_primitive_full_load;
     const char **key;
     int nkey;
-    lr_target t;
     lr_counts c = {0};
     if (lr_arg_names(&run->arena, lr_arg_of(p, args, "key"), &key, &nkey, e) != 0) return -1;
     if (run->mode == LR_MODE_RECONCILE) return lr_target_noted(run, p, args, key, nkey, NULL, out, e);
-    if (lr_target_open(run, p, args, key, nkey, NULL, 1, &t, e) != 0) return -1;
-    if (lr_refuse_cascade(&t, e) != 0 || stage_sql(run, &t, e) != 0) return -1;
-    if (lr_refuse_empty(run, &t, lr_arg_bool(lr_arg_of(p, args, "allow_empty"), 0), e) != 0) return -1;
+    if (lr_target_open_without(run, p, args, key, nkey, NULL, 1, t, e) != 0) return -1;
+    if (lr_refuse_cascade(t, e) != 0 || stage_sql(run, t, e) != 0) return -1;
+    if (lr_refuse_empty(run, t, lr_arg_bool(lr_arg_of(p, args, "allow_empty"), 0), e) != 0) return -1;
     lr_sql delete = lr_sql_new(&run->arena);
-    lr_sqlf(&delete, "DELETE FROM %T", &t.rel.table);
-    if (delete_and_insert(run, &t, &delete, &c, e) != 0) return -1;
-    return lr_target_done(run, &t, &c, NULL, NULL, out, e);
+    lr_sqlf(&delete, "DELETE FROM %T", &t->rel.table);
+    if (delete_and_insert(run, t, &delete, &c, e) != 0) return -1;
+    return lr_target_done(run, t, &c, NULL, NULL, out, e);
+}
+
+static int call_overwrite(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
+{
+    lr_target t = {.once = 1};
+    return lr_target_close(run, &t, overwrite(run, args, &t, out, e), e);
+}
+
+static int call_load(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
+{
+    lr_target t = {.once = 1};
+    return lr_target_close(run, &t, load(run, args, &t, out, e), e);
 }

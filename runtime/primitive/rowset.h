@@ -60,8 +60,7 @@ typedef struct lr_rowset {
     int time_made;            /* that column is an expression: it may lie outside */
 
     /* join: what to check before its rows are used */
-    lr_sql overlaps, unmatched;
-    lr_sql check_ends[2];     /* what follows the input's SQL in the two */
+    struct lr_join *join;
     int drop_unmatched, keep_unmatched;
     const char *dimension;
 
@@ -133,6 +132,12 @@ int lr_rowset_open(lr_run *run, lr_rowset *rs, const lr_driver **driver, lr_curs
 void lr_rowset_expr(const lr_run *run, const lr_rowset *rs, const char *qualifier, const char *text, lr_sql *q);
 
 int lr_extract_prepare(lr_run *run, lr_rowset *rs, lr_err *e);
+/* Let the joins find facts without a version while their rows are read for the
+ * next time, not before it; whether any does; and name those facts when that use
+ * has failed: -1 and e says which, 0 where it was not for them. */
+void lr_join_defer(const lr_run *run, lr_rowset *rs);
+int lr_join_guarded(const lr_rowset *rs);
+int lr_join_explain(lr_run *run, lr_rowset *rs, lr_err *e);
 int lr_join_prepare(lr_run *run, lr_rowset *rs, lr_err *e);
 int lr_extract_sql(lr_run *run, lr_rowset *rs, lr_sql *q, lr_err *e);
 int lr_shadow(lr_run *run, const lr_rowset *rs, int on, lr_err *e);

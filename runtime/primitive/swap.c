@@ -112,14 +112,13 @@ static int refuse_dependents(lr_run *run, const lr_args *args, const lr_copier *
     return lr_hint(e, "swap by rows, which is the default: whatever depends on the table keeps working");
 }
 
-static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
+static int swap(lr_run *run, const lr_args *args, lr_target *t, lr_result *out, lr_err *e)
 {
     const lr_primitive *p = &lr_primitive_swap;
     const lr_place *w = run->session->warehouse;
     const lr_copier *copier = w->dialect->copier;
     const char *by = lr_arg_text(lr_arg_of(p, args, "by"), "rows"), **key;
     int nkey, rename = strcmp(by, "rename") == 0;
-    lr_target t;
     lr_counts n = {0};
     if (!rename && strcmp(by, "rows") != 0) {
         lr_fail(e, LR_FAILED, "by = \"%s\" is not known", by);
@@ -128,17 +127,23 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
     if (lr_arg_names(&run->arena, lr_arg_of(p, args, "key"), &key, &nkey, e) != 0) return -1;
     if (run->mode == LR_MODE_RECONCILE) return lr_target_noted(run, p, args, key, nkey, NULL, out, e);
     if (rename && refuse_dependents(run, args, copier, e) != 0) return -1;
-    if (lr_target_open(run, p, args, key, nkey, NULL, 1, &t, e) != 0) return -1;
-    if (!rename && lr_refuse_cascade(&t, e) != 0) return -1;
-    if (lr_refuse_empty(run, &t, lr_arg_bool(lr_arg_of(p, args, "allow_empty"), 0), e) != 0) return -1;
-    lr_copy c = {w->driver, w->conn, &run->arena, t.rel.table, {t.rel.table.schema, NULL}, rename};
+    if (lr_target_open_without(run, p, args, key, nkey, NULL, 1, t, e) != 0) return -1;
+    if (!rename && lr_refuse_cascade(t, e) != 0) return -1;
+    if (lr_refuse_empty(run, t, lr_arg_bool(lr_arg_of(p, args, "allow_empty"), 0), e) != 0) return -1;
+    lr_copy c = {w->driver, w->conn, &run->arena, t->rel.table, {t->rel.table.schema, NULL}, rename};
     c.copy.name = lr_printf(&run->arena, "lrun_swap_%lld_%ld_%lld", (long long)run->run_id, (long)getpid(), (long long)++run->swaps);
-    lr_target copy = t;
+    lr_target copy = *t;
     copy.rel.table = c.copy;
     if (step(run, &c, copier->make, e) != 0 || lr_target_fill(run, &copy, &n.read, e) != 0) return -1;
     if (run->mode == LR_MODE_PLAN)
-        return replace_rows(run, &t, &c, &n, e) != 0 ? -1 : lr_target_done(run, &t, &n, NULL, NULL, out, e);
-    if (step(run, &c, copier->finish, e) != 0 || ask(run, args, &t, &c.copy, e) != 0) return -1;
-    if ((rename ? rename_copy(run, &t, &c, &n, e) : replace_rows(run, &t, &c, &n, e)) != 0) return -1;
-    return lr_target_done(run, &t, &n, NULL, NULL, out, e);
+        return replace_rows(run, t, &c, &n, e) != 0 ? -1 : lr_target_done(run, t, &n, NULL, NULL, out, e);
+    if (step(run, &c, copier->finish, e) != 0 || ask(run, args, t, &c.copy, e) != 0) return -1;
+    if ((rename ? rename_copy(run, t, &c, &n, e) : replace_rows(run, t, &c, &n, e)) != 0) return -1;
+    return lr_target_done(run, t, &n, NULL, NULL, out, e);
+}
+
+static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
+{
+    lr_target t = {.once = 1};
+    return lr_target_close(run, &t, swap(run, args, &t, out, e), e);
 }

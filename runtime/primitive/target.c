@@ -310,6 +310,32 @@ int lr_target_rows(lr_run *run, lr_target *t, lr_err *e)
     return run->mode == LR_MODE_PLAN ? 0 : check_bent(run, t, e);
 }
 
+static int savepoint(lr_run *run, const char *what, lr_err *e)
+{
+    lr_sql q = lr_sql_new(&run->arena);
+    lr_sqlf(&q, "%s lrun_join", what);
+    return lr_exec(run, run->session->warehouse, &q, NULL, e);
+}
+
+/* An error ends a transaction in some engines, and the facts are named in it. */
+static int keep_transaction(lr_run *run, lr_target *t, lr_err *e)
+{
+    if (!lr_join_guarded(t->source)) return 0;
+    t->savepoint = run->session->warehouse->dialect->row_locks;
+    return t->savepoint ? savepoint(run, "SAVEPOINT", e) : 0;
+}
+
+int lr_target_close(lr_run *run, lr_target *t, int failed, lr_err *e)
+{
+    lr_err why = {0};
+    if (t->source == NULL || !lr_join_guarded(t->source)) return failed;
+    if (failed == 0) return t->savepoint ? savepoint(run, "RELEASE SAVEPOINT", e) : 0;
+    if (!run->session->warehouse->dialect->was_null(e)) return -1;
+    if (t->savepoint && savepoint(run, "ROLLBACK TO SAVEPOINT", &why) != 0) return -1;
+    if (lr_join_explain(run, t->source, &why) != 0) *e = why;
+    return -1;
+}
+
 int lr_target_open(lr_run *run, const lr_primitive *p, const lr_args *args, const char **key, int nkey,
                    const char *index_column, int may_be_direct, lr_target *t, lr_err *e)
 {
@@ -358,7 +384,9 @@ int lr_target_open_without(lr_run *run, const lr_primitive *p, const lr_args *ar
     }
     /* staged for a target that is there, values are checked against its columns */
     t->source->like = t->rel.exists ? keep_relation(run, &t->rel) : NULL;
+    if (t->once) lr_join_defer(run, t->source);
     if (lr_ledger_lock_target(run, t->name, e) != 0 || lr_rowset_prepare(run, t->source, e) != 0) return -1;
+    if (t->once && keep_transaction(run, t, e) != 0) return -1;
     if (!t->rel.exists && make(run, t, index_column, e) != 0) return -1;
     if (match_columns(run, t, new_columns, e) != 0) return -1;
     t->direct = may_be_direct && w->dialect->checks_rows && lr_rowset_direct(run, t->source);

@@ -30,6 +30,8 @@ typedef struct lr_target {
     int created;
     lr_sql rows;           /* the SELECT of the rows at the warehouse, see lr_target_rows */
     int direct;            /* they are not there, and need not be */
+    int once;              /* the caller reads the rows once, and explains a failure */
+    int savepoint;         /* one is set for that */
     int loads_nothing;     /* the write only takes rows away: no watermark moves for it */
 } lr_target;
 
@@ -93,6 +95,10 @@ int lr_target_find(lr_run *run, const lr_primitive *p, const lr_args *args, cons
  * empty extract over rows. */
 int lr_refuse_cascade(const lr_target *t, lr_err *e);
 int lr_refuse_empty(lr_run *run, const lr_target *t, int allowed, lr_err *e);
+
+/* A write with `once` has ended: where it failed for what a join found while it
+ * was read, say what. Returns failed. */
+int lr_target_close(lr_run *run, lr_target *t, int failed, lr_err *e);
 
 /* The condition that the target's rows in the window of the source fulfil. */
 int lr_target_inside(lr_run *run, const lr_target *t, const char *column, lr_sql *inside, lr_err *e);

@@ -114,6 +114,7 @@ struct lr_dialect {
     int fold_case;   /* names compare without case */
     int has_schemas; /* tables live in schemas */
     int merges_by_row; /* a statement by key for each row is as fast as one for all */
+    int seeks;       /* looking neighbours up in an index is faster than a window over all rows */
     int checks_rows; /* its sink refuses what a column would bend, so rows may go straight in */
     size_t longest_name; /* bytes; 0: no limit. Longer ones are refused, not cut */
     int keeps_stages; /* temporary tables outlive their transaction */
@@ -180,9 +181,19 @@ struct lr_dialect {
 
     /* Instants that compare across forms: for joins on time. */
     void (*instant)(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z, const char *decl);
+    /* Do a column's times compare with those of another as they are stored, the
+     * other side being a version's bounds? By the types alone: 1 or 0; 2 where
+     * the values have to be looked at, and q is a SELECT of what is of another
+     * form than dates (a bound), or than dates and times without an offset. */
+    int (*plain_times)(lr_sql *q, const lr_sql *from, const lr_sql *column, const char *decl, const char *other, int bound, const lr_zone *z);
+    /* A condition that is an error where the column is NULL, and whether an error
+     * is that one. */
+    void (*never_null)(lr_sql *q, const lr_sql *column);
+    int (*was_null)(const lr_err *e);
     /* Text compares by its bytes, whatever the column's collation. */
     void (*bytewise)(lr_sql *q, const lr_sql *expr, const char *decl);
     void (*forever)(lr_sql *q); /* an instant after every other */
+    void (*last)(lr_sql *q, const char *decl); /* a time of the type after every other */
     /* A time as a column of to_decl holds it; naive ones read in the zone. */
     void (*moment)(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z, const char *from_decl, const char *to_decl);
     /* Not the same value, NULL being one; loose as in lr_field. */

@@ -177,6 +177,27 @@ static void elapsed(lr_sql *q, const lr_sql *from, const lr_sql *to)
     lr_sqlf(q, "(extract(epoch FROM %Q - %Q) * 1000000)::int8", to, from);
 }
 
+static int plain_times(lr_sql *q, const lr_sql *from, const lr_sql *column, const char *decl, const char *other, int bound, const lr_zone *z)
+{
+    (void)q;
+    (void)from;
+    (void)column;
+    (void)bound;
+    (void)z;
+    return (is_instant(decl) && is_instant(other)) || (is_naive(decl) && is_naive(other));
+}
+
+/* PostgreSQL has no function that only raises: division by zero does. */
+static void never_null(lr_sql *q, const lr_sql *column)
+{
+    lr_sqlf(q, "1 / (CASE WHEN %Q IS NULL THEN 0 ELSE 1 END) = 1", column);
+}
+
+static int was_null(const lr_err *e)
+{
+    return strcmp(e->sqlstate, "22012") == 0;
+}
+
 static void forever(lr_sql *q)
 {
     lr_sqlf(q, "'infinity'::timestamptz");
@@ -204,6 +225,11 @@ static int is_number(const char *decl)
 {
     return is(decl, "numeric") || is(decl, "bigint") || is(decl, "integer") || is(decl, "smallint") || is(decl, "real") ||
            is(decl, "double");
+}
+
+static void last(lr_sql *q, const char *decl)
+{
+    lr_sqlf(q, "CAST('infinity' AS %s)", decl);
 }
 
 static int bends(lr_sql *q, const lr_sql *expr, const char *from_decl, const char *to_decl)
@@ -266,8 +292,12 @@ const lr_dialect lr_postgres_dialect = {
     .moment = moment,
     .distinct = distinct,
     .quote = "quote_literal",
+    .plain_times = plain_times,
+    .never_null = never_null,
+    .was_null = was_null,
     .bytewise = bytewise,
     .forever = forever,
+    .last = last,
     .order = order,
     .piece = piece,
     .elapsed = elapsed,

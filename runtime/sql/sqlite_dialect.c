@@ -336,6 +336,27 @@ static void bytewise(lr_sql *q, const lr_sql *expr, const char *decl)
     lr_sqlf(q, "%Q COLLATE BINARY", expr);
 }
 
+/* A bare date sorts before every time of its day and after all of the day before,
+ * which is where its midnight is. */
+static int plain_times(lr_sql *q, const lr_sql *from, const lr_sql *column, const char *decl, const char *other, int bound, const lr_zone *z)
+{
+    (void)decl;
+    (void)other;
+    if (!lr_zone_is_utc(z)) return 0;
+    lr_sqlf(q, bound ? "SELECT 1%Q AND lrun_form(%Q) <> 1 LIMIT 1" : "SELECT 1%Q AND lrun_form(%Q) = 0 LIMIT 1", from, column);
+    return 2;
+}
+
+static void never_null(lr_sql *q, const lr_sql *column)
+{
+    lr_sqlf(q, "CASE WHEN %Q IS NULL THEN lrun_stop() ELSE 1 END", column);
+}
+
+static int was_null(const lr_err *e)
+{
+    return strstr(e->message, "lrun_stop") != NULL;
+}
+
 static void forever(lr_sql *q)
 {
     lr_sqlf(q, "9223372036854775807");
@@ -351,6 +372,12 @@ static void total(lr_sql *q, const lr_sql *expr, const char *decl)
 {
     (void)decl;
     lr_sqlf(q, "lrun_sum(%Q)", expr);
+}
+
+static void last(lr_sql *q, const char *decl)
+{
+    (void)decl;
+    lr_sqlf(q, "'9999-12-31'");
 }
 
 static int bends(lr_sql *q, const lr_sql *expr, const char *from_decl, const char *to_decl)
@@ -370,6 +397,7 @@ const lr_dialect lr_sqlite_dialect = {
     .fold_case = 1,
     .checks_rows = 1,
     .merges_by_row = 1,
+    .seeks = 1,
     .keeps_stages = 1,
     .placeholder = placeholder,
     .relation = lr_sqlite_relation,
@@ -395,8 +423,12 @@ const lr_dialect lr_sqlite_dialect = {
     .quote = "quote",
     .is_time = is_time,
     .order = order,
+    .plain_times = plain_times,
+    .never_null = never_null,
+    .was_null = was_null,
     .bytewise = bytewise,
     .forever = forever,
+    .last = last,
     .piece = piece,
     .elapsed = elapsed,
     .total = total,

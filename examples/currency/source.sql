@@ -1,0 +1,3 @@
+CREATE TABLE sales(sale_id INTEGER PRIMARY KEY, sold_on DATE NOT NULL, currency TEXT NOT NULL, amount DECIMAL(10,2) NOT NULL);
+INSERT INTO sales VALUES (1, '2026-02-01', 'USD', 100.00), (2, '2026-02-02', 'EUR', 50.00), (3, '2026-02-02', 'USD', 200.00),
+  (4, '2026-02-03', 'GBP', 10.00);
