@@ -33,7 +33,7 @@ const lr_command lr_commands[] = {
      "What is written waits for commit; rollback takes it back. \\q or Ctrl-D leaves.", 0, 1},
     {"learn", "lrun learn grade FILE --scenario ID [--seed N]", "a job against a scenario of late, changed and lost rows",
      "The job runs in a sandbox, on a clock of the scenario's, night after night; then each requirement is met, MISSED or\n"
-     "not reached, with the first difference and its cause. Scenarios: 02-created-date, 05-half-open.\n"
+     "not reached, with the first difference and its cause. Scenarios: 02-created-date, 05-half-open, 16-dimension-trap, E2, S1.\n"
      "Without --seed the scenario is played as it is written and, when it is passed, once with other dates, ids and amounts.\n"
      "Status: 0 all met, 1 missed, 2 wrong use, 4 a limit was hit, 5 the job has an error.\n"
      "lrun learn author check FILE.lua checks a scenario's file, or a built-in one by its name.", 1, 3},
@@ -55,7 +55,7 @@ const lr_cli_option lr_cli_options[] = {
     {"rows", 0, LR_TAKES_NOTHING, NULL, " reconcile ", "compare every row too, and name the keys that differ"},
     {"dry-run", 0, LR_TAKES_NOTHING, NULL, " run backfill plan ", "the same as plan"},
     {"last", 0, LR_TAKES_VALUE, "N", " runs ", "how many runs to show"},
-    {"scenario", 0, LR_TAKES_VALUE, "ID", " learn ", "the scenario to grade against"},
+    {"scenario", 0, LR_TAKES_VALUE, "ID", " learn ", "the scenario to grade against, or a scenario's file"},
     {"seed", 0, LR_TAKES_VALUE, "N", " learn ", "a variant: other dates, ids and amounts; 0 is the scenario as written"},
     {"plain", 0, LR_TAKES_NOTHING, NULL, " learn ", "a list in place of the drawn time line"},
     {"set", 0, LR_TAKES_VALUE, "V", " watermark ", "save this value"},

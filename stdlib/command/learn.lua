@@ -63,6 +63,12 @@ local function read(path)
   return text or nil, path .. ": cannot be read"
 end
 
+-- A built-in scenario by its name, or a teacher's file.
+local function find(id)
+  if id:find "%.lua$" then return lesson.read(id) end
+  return lesson.find(id)
+end
+
 local function run_grade(o, cl)
   local path, id = cl.args[2], cl.given.scenario
   if not path then return usage(o, "learn grade needs a job file", "write lrun learn grade FILE.lua --scenario 02-created-date") end
@@ -71,20 +77,20 @@ local function run_grade(o, cl)
   if cl.given.seed and (not seed or seed < 0) then
     return usage(o, ("--seed '%s' is no whole number"):format(cl.given.seed), "write --seed 7")
   end
-  local l, problem = lesson.find(id)
+  local l, problem = find(id)
   if not l then return fail.show(problem, o.json) end
   local text, why = read(path)
   if not text then return usage(o, why, "name a job file, such as job.lua") end
   local r = grade.job(l, text, seed, path)
   if o.json then
     local e = r.failed
-    json.line("grade", { file = path, scenario = id, seed = r.seed, requirements = r.requirements, exit = r.status,
+    json.line("grade", { file = path, scenario = l.id, seed = r.seed, requirements = r.requirements, exit = r.status,
                          error = e and e.text or nil, limit = r.limit },
               { "file", "scenario", "seed", "requirements", "exit", "limit", "error" })
     if e then core.warn(e.text .. "\n") end
     return r.status
   end
-  core.write(("grade %s  %s%s\n"):format(path, id, r.seed ~= 0 and ("  seed %d"):format(r.seed) or ""))
+  core.write(("grade %s  %s%s\n"):format(path, l.id, r.seed ~= 0 and ("  seed %d"):format(r.seed) or ""))
   if r.variant then core.write "  it passes as written; this is the same story with other dates, ids and amounts\n" end
   for _, q in ipairs(r.requirements) do
     core.write(wrap(q.evidence, ("  %-4s %-11s  "):format(q.id, q.state), 20) .. "\n")
@@ -100,8 +106,7 @@ end
 local function author_check(o, cl)
   local path = cl.args[3]
   if not path then return usage(o, "learn author check needs a scenario's file", "write lrun learn author check FILE.lua") end
-  local l, problem
-  if core.stat(path) then l, problem = lesson.read(path) else l, problem = lesson.find(path) end
+  local l, problem = find(path)
   if not l then return fail.show(problem, o.json) end
   local problems = grade.check(l, function(word, line)
     if not o.quiet and not o.json then core.write(wrap(line, ("%-8s "):format(word), 9) .. "\n") end

@@ -59,7 +59,7 @@ end
 function Variant:date(text)
   if type(text) ~= "string" or self.weeks == 0 then return text end
   local y, m, d, rest = text:match "^(%d%d%d%d)-(%d%d)-(%d%d)(.*)$"
-  if not y then return text end
+  if not y or y == "9999" then return text end -- open: no end is known
   return date_of(days_of(y, m, d) + 7 * self.weeks) .. rest
 end
 

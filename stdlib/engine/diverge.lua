@@ -192,7 +192,9 @@ function diverge.silent(play)
   for _, s in ipairs(diverge.windows(play)) do
     local w, run = s.window, data.ms(s.run_start)
     local rule, why
-    if w.column and w.column ~= want.column then
+    if want.only and before and (w.all or (w.column and not w.start)) then
+      rule, why = "R1", "the run reads rows that earlier runs have loaded, back to the first"
+    elseif w.column and w.column ~= want.column then
       rule, why = "R2", ("the window is on %s"):format(w.column)
     elseif w.column and not w.stop then
       rule, why = "R5", "the window has no end: what lands during the run is taken or not, as it happens"

@@ -87,6 +87,7 @@ local function matches(result, mutant)
   if not cause then return false, result.failed and "the job has an error: " .. result.failed.text or "it passes" end
   local key = mutant.key
   if type(key) == "number" then key = result.play.variant:id(key) end
+  if type(key) == "string" then key = result.play.variant:date(key) end
   local wrong = {}
   if cause.rule ~= mutant.rule then wrong[#wrong + 1] = ("rule %s"):format(cause.rule or "none") end
   if cause.class ~= mutant.class then wrong[#wrong + 1] = "class " .. cause.class end

@@ -12,8 +12,9 @@
 --                   partition = the day's column of a table that is written by days,
 --                   group = true, total = COLUMN where rows are sums by a group }
 --   probe           for the X-ray: { table =, target =, key =, columns = { time columns },
---                   row = { values of the other columns } }
---   window          { column = } where the windows themselves are graded: half-open, to run_start
+--                   row = { values of the other columns }, times = true where no time is a bare date }
+--   window          { column = } where the windows themselves are graded: half-open, to run_start;
+--                   only = true: a run that reads everything again is none
 --   requires        { { id = "R2", text =, night = N }, ... }: N is the number of the run that
 --                   proves it
 --   starter, solution   the job's text
@@ -29,7 +30,7 @@ local lesson = {}
 local NEEDS = { "id", "title", "source", "warehouse", "events", "truth", "requires", "starter", "solution", "mutants" }
 
 -- The lessons that are built in.
-lesson.list = { "02-created-date", "05-half-open" }
+lesson.list = { "02-created-date", "05-half-open", "16-dimension-trap", "E2", "S1" }
 
 local function check(t, where)
   if type(t) ~= "table" then return nil, { status = 2, message = where .. " returns no table", hint = "see lrun help learn" } end

@@ -9,7 +9,8 @@
 --   { skip = T }                a night without a run
 --   { twice = T, day = D }      the same run, two times
 --   { retry = T, day = D }      the run again after a failure
---   { backfill = { D, D2 }, at = T }   each date on its own, oldest first
+--   { backfill = { D, D2 }, at = T }   each date on its own, oldest first; with fail = POINT
+--                               and fail_on = D the machine stops in that date's run
 --   { reconcile = D, at = T, expect = "equal" or "differs" }
 -- A run takes two more:
 --   during = { events }   the source's rows that land between the job's read and its write
@@ -154,6 +155,7 @@ end
 local function differences(self, step)
   local h = self.history.truth
   local want = truth.of_source(self.box, h)
+  if step.day and h.partition then want = truth.of_day(h, want, step.have_before, step.day) end
   local have, why = truth.of_warehouse(self.box, h)
   if not have then return { { key = "", class = "MISSING", why = why } }, want, {} end
   -- rows that landed meanwhile may be there or not
@@ -225,7 +227,7 @@ function Play:event(e)
   if e.backfill then
     local day, last = v:date(e.backfill[1]), v:date(e.backfill[2])
     while day <= last do
-      if not self:night({ fail = e.fail_on == day and e.fail or nil }, at, "backfill", day) then return false end
+      if not self:night({ fail = v:date(e.fail_on) == day and e.fail or nil }, at, "backfill", day) then return false end
       day = next_day(day)
     end
     return true

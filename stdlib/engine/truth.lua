@@ -62,6 +62,17 @@ local function same(a, b)
 end
 truth.same = same
 
+-- After a run for one day: that day as the source has it, the others as they were.
+function truth.of_day(t, want, before, day)
+  local at
+  for i, name in ipairs(t.columns) do if name == t.partition then at = i end end
+  local function is_day(entry) return tostring(entry.raw[at]):sub(1, 10) == day end
+  local out = {}
+  for key, entry in pairs(before) do if not is_day(entry) then out[key] = entry end end
+  for key, entry in pairs(want) do if is_day(entry) then out[key] = entry end end
+  return out
+end
+
 local function less(a, b)
   local x, y = a.value, b.value
   if type(x) == "number" and type(y) == "number" and x ~= y then return x < y end

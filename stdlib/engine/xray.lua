@@ -10,9 +10,9 @@ local xray = {}
 local DAY, FIRST_ID = 86400000, 90000000
 local PAST, FUTURE = "1999-06-01", "2399-06-01"
 
--- Plant { column, value, rest } as rows; returns the statements, ids by place.
+-- Plant { column, value, rest } as rows, ids by place, in one statement.
 local function plant(probe, table_, canaries, variant)
-  local out = {}
+  local columns, out = nil, {}
   for i, c in ipairs(canaries) do
     local names, values = {}, {}
     for j, column in ipairs(table_.columns) do
@@ -26,9 +26,9 @@ local function plant(probe, table_, canaries, variant)
       end
       names[j], values[j] = quote(name), data.literal(v)
     end
-    out[i] = ("INSERT INTO %s(%s) VALUES (%s)"):format(quote(table_.name), table.concat(names, ", "), table.concat(values, ", "))
+    columns, out[i] = table.concat(names, ", "), "(" .. table.concat(values, ", ") .. ")"
   end
-  return out
+  return { ("INSERT INTO %s(%s) VALUES %s"):format(quote(table_.name), columns, table.concat(out, ", ")) }
 end
 
 -- Which of the canaries arrive: a set of places; nil where the run fails.
@@ -45,6 +45,12 @@ local function arrivals(play, step, probe, canaries)
     end,
   }, function(box) box:exec("source", plant(probe, table_, canaries, play.variant)) end)
   return result.status == 0 and seen or nil
+end
+
+-- As the source writes it: a midnight is a date, or a time where all are times.
+local function text_of(probe, ms)
+  local text = data.text(ms)
+  return probe.times and #text == 10 and text .. " 00:00:00" or text
 end
 
 local function values_around(step, from)
@@ -71,7 +77,7 @@ local function close_in(play, step, probe, column, rest, lo, hi, arrives_low)
     local parts = math.min(24, hi - lo - 1)
     for i = 1, parts do
       list[i] = lo + (hi - lo) * i // (parts + 1)
-      canaries[i] = { column = column, value = data.text(list[i]), rest = rest }
+      canaries[i] = { column = column, value = text_of(probe, list[i]), rest = rest }
     end
     local seen = arrivals(play, step, probe, canaries)
     if not seen then return lo, hi end
@@ -96,7 +102,7 @@ function xray.of(play, step, from)
     canaries[#canaries + 1] = { value = rest, rest = rest, base = true }
     for _, column in ipairs(probe.columns) do
       for _, ms in ipairs(values) do
-        canaries[#canaries + 1] = { column = column, ms = ms, value = data.text(ms), rest = rest }
+        canaries[#canaries + 1] = { column = column, ms = ms, value = text_of(probe, ms), rest = rest }
       end
     end
   end

@@ -113,29 +113,6 @@ describe("learn's sandbox", function()
   end)
 end)
 
-describe("learn's scenarios", function()
-  for _, id in ipairs { "02-created-date", "05-half-open" } do
-    it(id .. ": the starter fails, the solutions pass on 20 seeds, each mutant fails as it says", function()
-      local w = World.new { source = false, warehouse = false }
-      local r = w:lrun("learn", "author", "check", id)
-      assert.equal(0, r.status, r.err)
-      assert.equal("", r.err)
-    end)
-  end
-
-  it("find a wrong key, class or rule in a teacher's file", function()
-    local w = World.new { source = false, warehouse = false }
-    local text = require("files").read(World.root .. "/stdlib/lesson/02-created-date.lua")
-    for from, to in pairs { ["key = 105, job = by_key"] = "key = 106, job = by_key", ['rule = "R2"'] = 'rule = "R5"',
-                            ['"242.50"'] = '"242.60"', ['"STALE", key = 105, job = by_key'] = '"MISSING", key = 105, job = by_key' } do
-      local a, b = text:find(from, 1, true)
-      w:write("l.lua", text:sub(1, a - 1) .. to .. text:sub(b + 1))
-      local r = w:lrun("learn", "author", "check", "l.lua", "-q")
-      assert.equal(1, r.status, from)
-    end
-  end)
-end)
-
 describe("learn grade", function()
   it("draws the first difference, right to the column", function()
     local r = grade(CREATED, "02-created-date")

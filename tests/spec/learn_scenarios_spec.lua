@@ -1,0 +1,114 @@
+-- The scenarios of learn prove themselves; a random history is one more.
+local World = require "world"
+local random = require "random"
+
+describe("learn's scenarios", function()
+  for _, id in ipairs { "02-created-date", "05-half-open", "16-dimension-trap", "E2", "S1" } do
+    it(id .. ": the starter fails, the solutions pass on 20 seeds, each mutant fails as it says", function()
+      local w = World.new { source = false, warehouse = false }
+      local r = w:lrun("learn", "author", "check", id)
+      assert.equal(0, r.status, r.err)
+      assert.equal("", r.err)
+    end)
+  end
+
+  it("find a wrong key, class or rule in a teacher's file", function()
+    local w = World.new { source = false, warehouse = false }
+    local text = require("files").read(World.root .. "/stdlib/lesson/02-created-date.lua")
+    for from, to in pairs { ["key = 105, job = by_key"] = "key = 106, job = by_key", ['rule = "R2"'] = 'rule = "R5"',
+                            ['"242.50"'] = '"242.60"', ['"STALE", key = 105, job = by_key'] = '"MISSING", key = 105, job = by_key' } do
+      local a, b = text:find(from, 1, true)
+      w:write("l.lua", text:sub(1, a - 1) .. to .. text:sub(b + 1))
+      local r = w:lrun("learn", "author", "check", "l.lua", "-q")
+      assert.equal(1, r.status, from)
+    end
+  end)
+end)
+
+-- A history at random, as a scenario's file: nights with rows that come, change,
+-- land during the run; nights that are missed, run twice, or stop somewhere.
+local function history(rnd)
+  local events, id, there = {}, 100, {}
+  local function at(day, clock) return ("2026-05-%02d %s"):format(day, clock) end
+  local function change(day, clock)
+    if #there > 0 and rnd(3) == 1 then
+      local key = there[rnd(#there)]
+      return ("{ at = %q, update = 'orders', set = { amount = %d, updated_at = %q }, where = { order_id = %d } }"):format(
+        at(day, clock), rnd(90), at(day, clock), key)
+    end
+    id = id + 1
+    there[#there + 1] = id
+    return ("{ at = %q, insert = 'orders', row = { %d, '2026-05-%02d', %s, %q } }"):format(
+      at(day, clock), id, day, rnd(4) == 1 and "false" or rnd(90), at(day, clock))
+  end
+  local points = { "before_read", "after_read", "in_write", "after_write", "before_commit", "at_commit" }
+  for day = 2, 9 do
+    for hour = 1, rnd(3) - 1 do events[#events + 1] = change(day - 1, ("%02d:30:00"):format(hour * 7)) end
+    local night, what = ("2026-05-%02d"):format(day), rnd(8)
+    if what == 1 then events[#events + 1] = ("{ skip = %q }"):format(night)
+    elseif what == 2 then events[#events + 1] = ("{ twice = %q }"):format(night)
+    elseif what <= 5 then
+      events[#events + 1] = ("{ run = %q, fail = %q }"):format(night, points[rnd(#points)])
+      events[#events + 1] = ("{ retry = %q }"):format(night)
+    elseif what == 6 then events[#events + 1] = ("{ run = %q, during = { %s } }"):format(night, change(day, "00:00:01"))
+    else events[#events + 1] = ("{ run = %q }"):format(night) end
+  end
+  events[#events + 1] = '{ run = "2026-05-20" }'
+  return ([[
+local ORDER = { { "order_id", "INTEGER" }, { "order_date", "TEXT" }, { "amount", "DECIMAL(10,2)" }, { "updated_at", "TEXT" } }
+return { id = "random", title = "random", starter = "", solution = "", mutants = {}, requires = { { id = "R2", night = 99 } },
+  source = { { name = "orders", key = "order_id", columns = ORDER } },
+  warehouse = { { name = "dw_orders", columns = ORDER },
+                { name = "wm", columns = { { "job", "TEXT" }, { "watermark", "TEXT" } }, rows = { { "orders", "2026-05-01" } } } },
+  truth = { table = "dw_orders", key = { "order_id" }, columns = { "order_id", "order_date", "amount", "updated_at" },
+            source = "SELECT * FROM orders", stamp = "updated_at" },
+  probe = { table = "orders", target = "dw_orders", key = "order_id", columns = { "updated_at", "order_date" }, row = { amount = 1 }, times = true },
+  window = { column = "updated_at" },
+  events = { %s } }
+]]):format(table.concat(events, ",\n    "))
+end
+
+describe("a random history", function()
+  local MERGE = [[
+job { grain = "day" }
+merge { extract { from = "orders", by = "updated_at", window = window { since = watermark() } }, into = "dw_orders", key = "order_id" }
+]]
+  local MANUAL = [[
+job { transaction = "manual" }
+local w = { start = query { "SELECT watermark FROM wm" }[1].watermark, stop = os.date "%Y-%m-%d" }
+execute { "BEGIN" }
+execute { "DELETE FROM dw_orders WHERE order_id IN (SELECT order_id FROM orders WHERE updated_at >= :start AND updated_at < :stop)", params = w }
+execute { "INSERT INTO dw_orders SELECT * FROM orders WHERE updated_at >= :start AND updated_at < :stop", params = w }
+execute { "UPDATE wm SET watermark = :stop", params = { stop = w.stop } }
+execute { "COMMIT" }
+]]
+  local PLAIN = MANUAL:gsub('execute { "DELETE [^\n]*\n', "")
+  local CREATED = MANUAL:gsub("updated_at >=", "order_date >="):gsub("updated_at <", "order_date <")
+
+  it("is passed by jobs that are right, and hardly by wrong ones", function()
+    local seed = random.seed()
+    local rnd = math.random
+    math.randomseed(seed)
+    local caught = { plain = 0, created = 0 }
+    local w = World.new { source = false, warehouse = false }
+    w:write("merge.lua", MERGE)
+    w:write("manual.lua", MANUAL)
+    w:write("plain.lua", PLAIN)
+    w:write("created.lua", CREATED)
+    for n = 1, 10 do
+      local text = history(function(m) return rnd(m) end)
+      w:write("history.lua", text)
+      local function grade(job) return w:lrun("learn", "grade", job .. ".lua", "--scenario", "history.lua", "--seed", "0") end
+      for _, job in ipairs { "merge", "manual" } do
+        local r = grade(job)
+        assert.equal(0, r.status, ("seed %s, history %d, %s: %s%s\n%s"):format(seed, n, job, r.out, r.err, text))
+      end
+      for _, job in ipairs { "plain", "created" } do
+        local r = grade(job)
+        assert.is_true(r.status <= 1, ("seed %s, history %d, %s: %s"):format(seed, n, job, r.err))
+        caught[job] = caught[job] + r.status
+      end
+    end
+    for job, n in pairs(caught) do assert.is_true(n >= 5, ("seed %s: %s was found %d times"):format(seed, job, n)) end
+  end)
+end)
