@@ -233,7 +233,8 @@ static int core_run(lua_State *L)
 
 void lr_push_outcome(lua_State *L, const lr_execution *x, int failed, const lr_err *e)
 {
-    if (x->committed) lr_vm_of(L)->committed = 1;
+    /* what is committed in a sandbox is nothing that anybody keeps */
+    if (x->committed && !x->config->sandbox) lr_vm_of(L)->committed = 1;
     lua_createtable(L, 0, 14);
     set_int(L, "status", failed ? (e->status == LR_OK ? LR_FAILED : e->status) : LR_OK);
     if (x->job.name != NULL) set_string(L, "job", x->job.name);

@@ -1,11 +1,13 @@
 /* What commands need of the machine: output whose failure is remembered, the
  * terminal, the line editor, the clock, dates, and reading connections.lua. */
+#include "lua/box.h"
 #include "lua/edit.h"
 #include "lua/host.h"
 #include "lua/output.h"
 #include "run/module.h"
 #include "run/process.h"
 #include "run/stop.h"
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,17 +135,40 @@ static int core_mkdir(lua_State *L)
     return push_errno(L, mkdir(path, 0777) != 0);
 }
 
-/* core.tempdir(): a new folder that nobody else can read. In memory where the
- * machine has such a place: what is in it need not outlive the process. */
+/* A temporary folder's path, and the userdata that takes it away, whatever ends
+ * the work: a stop does not let Lua run a line more. */
+static int folder_close(lua_State *L)
+{
+    char *path = luaL_checkudata(L, 1, "lrun.folder"), inside[4400];
+    DIR *d = path[0] != 0 ? opendir(path) : NULL;
+    struct dirent *entry;
+    while (d != NULL && (entry = readdir(d)) != NULL) {
+        snprintf(inside, sizeof inside, "%s/%s", path, entry->d_name);
+        unlink(inside);
+    }
+    if (d != NULL) closedir(d);
+    if (path[0] != 0) rmdir(path);
+    path[0] = 0;
+    return 0;
+}
+
+/* core.tempdir(): the path of a new folder that nobody else can read, and its
+ * owner. In memory where the machine has such a place: what is in it need not
+ * outlive the process. */
 static int core_tempdir(lua_State *L)
 {
+    char *owned = lua_newuserdatauv(L, 4096, 0);
+    owned[0] = 0;
+    luaL_setmetatable(L, "lrun.folder");
     const char *own = getenv("TMPDIR");
     const char *under[] = {"/dev/shm", own != NULL && own[0] != 0 ? own : "/tmp"};
     char path[4096];
     for (int i = 0; i < 2; i++) {
-        if (snprintf(path, sizeof path, "%s/lrun-XXXXXX", under[i]) >= (int)sizeof path || mkdtemp(path) == NULL) continue;
+        if (snprintf(path, sizeof path, "%s/lrun-%ld-XXXXXX", under[i], (long)getpid()) >= (int)sizeof path || mkdtemp(path) == NULL) continue;
+        strcpy(owned, path);
         lua_pushstring(L, path);
-        return 1;
+        lua_insert(L, -2);
+        return 2;
     }
     return push_errno(L, 1);
 }
@@ -285,5 +310,12 @@ void lr_open_core_terminal(lua_State *L)
         {"clear_signal", core_clear_signal}, {"mkdir", core_mkdir}, {"tempdir", core_tempdir}, {"stat", core_stat}, {"cwd", core_cwd},
         {"dates", core_dates}, {"time_value", core_time_value}, {"alive", core_alive}, {"nap", core_nap}, {"edit_open", core_edit_open},
         {"edit_line", core_edit_line}, {"edit_add", core_edit_add}, {"edit_close", core_edit_close}, {NULL, NULL}};
+    lr_new_closed(L, "lrun.folder", folder_close);
+    luaL_getmetatable(L, "lrun.folder");
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -2, "__index");
+    lua_pushcfunction(L, folder_close);
+    lua_setfield(L, -2, "close");
+    lua_pop(L, 1);
     luaL_setfuncs(L, functions, 0);
 }

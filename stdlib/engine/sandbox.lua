@@ -12,19 +12,14 @@ local function quote(name) return '"' .. tostring(name):gsub('"', '""') .. '"' e
 sandbox.quote = quote
 
 function sandbox.new()
-  local dir = assert(core.tempdir())
-  return setmetatable({ dir = dir, files = { source = dir .. "/source.db", warehouse = dir .. "/warehouse.db" },
+  local dir, owner = core.tempdir()
+  if not dir then error("no temporary folder can be made: " .. owner, 0) end
+  return setmetatable({ dir = dir, owner = owner, files = { source = dir .. "/source.db", warehouse = dir .. "/warehouse.db" },
                         job = dir .. "/job.lua" }, Box)
 end
 
--- Everything that was made goes, also what SQLite leaves beside a file.
-function Box:close()
-  for _, path in pairs(self.files) do
-    for _, suffix in ipairs { "", "-wal", "-shm", "-journal" } do os.remove(path .. suffix) end
-  end
-  os.remove(self.job)
-  os.remove(self.dir)
-end
+-- Everything that was made goes with the folder.
+function Box:close() self.owner:close() end
 
 local function connect(path)
   local conn, e = core.connect { lock_timeout_ms = 2000, connections = {

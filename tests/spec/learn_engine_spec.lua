@@ -163,6 +163,36 @@ execute { "INSERT INTO dw_orders VALUES (106, '2026-01-21', 70.00, '2026-01-21')
     assert.truthy(r.out:find("seed 1", 1, true), r.out)
   end)
 
+  it("leaves no folder behind, also when it is stopped", function()
+    local function left(pid)
+      local pipe = assert(io.popen("ls -d /dev/shm/lrun-" .. pid .. "-* ${TMPDIR:-/tmp}/lrun-" .. pid .. "-* 2>/dev/null"))
+      local names = pipe:read "a"
+      pipe:close()
+      return names
+    end
+    local w = world(CREATED)
+    local p = w:start("learn", "grade", "job.lua", "--scenario", "02-created-date")
+    assert.equal(1, p:wait().status)
+    assert.equal("", left(p.pid))
+    p = w:start("learn", "author", "check", "S1")
+    assert.is_true(require("process").wait_for(function() return left(p.pid) ~= "" end, 10))
+    p:signal "INT"
+    assert.equal(130, p:wait().status)
+    assert.equal("", left(p.pid))
+  end)
+
+  it("stops a job for good, also one that catches every error", function()
+    local job = [[
+job { transaction = "manual" }
+local w = { start = query { "SELECT watermark FROM wm" }[1].watermark, stop = os.date "%Y-%m-%d %H:%M:%S" }
+pcall(execute, { "CREATE UNIQUE INDEX IF NOT EXISTS k ON dw_orders(order_id)" })
+pcall(execute, { "INSERT INTO dw_orders SELECT * FROM orders WHERE updated_at >= :start AND updated_at < :stop " ..
+  "ON CONFLICT(order_id) DO UPDATE SET amount = excluded.amount, updated_at = excluded.updated_at", params = w })
+pcall(execute, { "UPDATE wm SET watermark = :stop", params = { stop = w.stop } })
+]]
+    assert.equal(0, grade(job, "S1").status) -- the watermark is not saved after the stop
+  end)
+
   it("says what is wrong with its use", function()
     local w = world(CREATED)
     w:refused(2, { "--scenario", "02-created-date" }, "learn", "grade", "job.lua")
