@@ -387,17 +387,25 @@ static int keep_sightings(work *w, int others, lr_err *e)
     return 0;
 }
 
-/* Without versions there is no history that older sightings could belong to. */
+/* Versions were written, and none is there: somebody dropped or emptied the
+ * dimension, and what was seen of it belongs to no history any more. */
 static int forget(work *w, lr_err *e)
 {
+    lr_run *run = w->run;
     int any = 0;
-    lr_sql all = lr_sql_new(&w->run->arena);
     int64_t n = 0;
+    lr_table writes = lr_ledger_table(run->session, "lrun_writes");
+    lr_value target = lr_text(w->t.name), written;
+    lr_sql all = lr_sql_new(&run->arena), q = lr_sql_new(&run->arena);
     lr_sqlf(&all, "SELECT 1 FROM %T", &w->s.dim->table);
-    if (!w->t.created && lr_any_row(w->run, w->run->session->warehouse, &all, &any, e) != 0) return -1;
+    if (!w->t.created && lr_any_row(run, run->session->warehouse, &all, &any, e) != 0) return -1;
     if (any) return 0;
+    lr_sqlf(&q, "SELECT CASE WHEN sum(rows_inserted - rows_deleted) > 0 THEN 1 ELSE 0 END FROM %T WHERE target = %V AND primitive = 'scd2_merge'",
+            &writes, &target);
+    if (lr_query_value(run, run->session->warehouse, &q, &run->arena, &written, NULL, e) != 0) return -1;
+    if (written.i == 0 && !w->t.created) return 0;
     if (step(w, lr_scd2_forget, &n, e) != 0) return -1;
-    if (n > 0) lr_note(w->run, "%s is empty: what was seen of it before is forgotten", w->t.name);
+    if (n > 0) lr_note(run, "%s is empty: what was seen of it before is forgotten", w->t.name);
     return 0;
 }
 

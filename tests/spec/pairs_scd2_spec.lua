@@ -249,6 +249,15 @@ pairs_of.each("a dimension kept by scd2_merge", function(pair)
     assert.same({ "1|p|x|1|2025-01-01|NULL", "2|p|x|1|2025-01-01|2026-01-05", "2|p|y|1|2026-01-05|9999-12-31" }, dimension(w))
   end)
 
+  it("remembers an extract that was empty, though no version was there yet", function()
+    local w = scene()
+    fill(w, {})
+    w:ok("full.lua", "--logical-date", day(8))
+    fill(w, { { key = "1|p", state = "x|1" } })
+    w:ok("full.lua", "--logical-date", day(2))
+    assert.same({ "1|p|x|1|2026-01-02|2026-01-08" }, dimension(w))
+  end)
+
   it("that is dropped or emptied begins anew, without what was seen before", function()
     for _, statement in ipairs { "DROP TABLE dim", "DELETE FROM dim" } do
       local w = scene()
