@@ -71,7 +71,9 @@ local function duplicate(step, d, runs, t, holding)
   if step.kind == "again" or step.kind == "retry" then
     return "R7", ("the run of %s ran once more and added rows again"):format(date(step))
   end
-  if #holding >= 2 and on_edge(holding, t) then
+  local closed
+  for _, s in ipairs(holding) do closed = closed or s.window.stop == t end
+  if #holding >= 2 and closed then
     return "R4", ("two windows hold %s: %s and %s"):format(data.text(t), xray.text(holding[#holding - 1].window),
                                                        xray.text(holding[#holding].window))
   end

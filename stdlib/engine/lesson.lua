@@ -30,7 +30,7 @@ local lesson = {}
 local NEEDS = { "id", "title", "source", "warehouse", "events", "truth", "requires", "starter", "solution", "mutants" }
 
 -- The lessons that are built in.
-lesson.list = { "02-created-date", "05-half-open", "16-dimension-trap", "E2", "S1" }
+lesson.list = { "02-created-date", "05-half-open", "09-lookback", "16-dimension-trap", "E2", "S1" }
 
 local function check(t, where)
   if type(t) ~= "table" then return nil, { status = 2, message = where .. " returns no table", hint = "see lrun help learn" } end

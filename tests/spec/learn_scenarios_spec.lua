@@ -3,7 +3,7 @@ local World = require "world"
 local random = require "random"
 
 describe("learn's scenarios", function()
-  for _, id in ipairs { "02-created-date", "05-half-open", "16-dimension-trap", "E2", "S1" } do
+  for _, id in ipairs { "02-created-date", "05-half-open", "09-lookback", "16-dimension-trap", "E2", "S1" } do
     it(id .. ": the starter fails, the solutions pass on 20 seeds, each mutant fails as it says", function()
       local w = World.new { source = false, warehouse = false }
       local r = w:lrun("learn", "author", "check", id)
@@ -67,6 +67,41 @@ return { id = "random", title = "random", starter = "", solution = "", mutants =
   events = { %s } }
 ]]):format(table.concat(events, ",\n    "))
 end
+
+describe("a scenario with a weekly check", function()
+  -- the payment comes six days late: no lookback of two days finds it, the check must
+  local HISTORY = [[
+local ORDER = { { "order_id", "INTEGER" }, { "order_date", "TEXT" }, { "amount", "DECIMAL(10,2)" }, { "updated_at", "TEXT" } }
+return { id = "weekly", title = "weekly", starter = "", solution = "", mutants = {}, requires = { { id = "R13", night = 9 } },
+  source = { { name = "orders", key = "order_id", columns = ORDER, rows = { { 1, "2026-03-01", 5, "2026-03-01" } } } },
+  warehouse = { { name = "dw_orders", columns = ORDER } },
+  truth = { table = "dw_orders", key = { "order_id" }, columns = { "order_id", "amount" },
+            source = "SELECT order_id, amount FROM orders WHERE order_id < 9" },
+  events = { { run = "2026-03-02" }, { skip = "2026-03-03" }, { run = "2026-03-08" },
+             { reconcile = "2026-03-01", at = "2026-03-08", expect = "equal" },
+             { at = "2026-03-08 10:00", insert = "orders", row = { 9, "2026-03-02", 7, "2026-03-02" } },
+             { run = "2026-03-09" },
+             { reconcile = "2026-03-02", at = "2026-03-09", expect = "differs" } } }
+]]
+  local JOB = [[
+job { grain = "day" }
+local rows = extract { from = "orders", by = "updated_at", window = window { since = watermark(), lookback = days(2) }%s }
+merge { rows, into = "dw_orders", key = "order_id" }
+reconcile { rows, with = "dw_orders", sum = "amount" }
+]]
+
+  it("is met by a check of rows, and missed by one that looks at nothing", function()
+    local w = World.new { source = false, warehouse = false }
+    w:write("weekly.lua", HISTORY)
+    w:write("good.lua", JOB:format '')
+    w:write("bad.lua", JOB:format ', where = "order_id < 9"')
+    local r = w:lrun("learn", "grade", "good.lua", "--scenario", "weekly.lua", "--seed", "0")
+    assert.equal(0, r.status, r.out .. r.err)
+    r = w:lrun("learn", "grade", "bad.lua", "--scenario", "weekly.lua", "--seed", "0")
+    assert.equal(1, r.status, r.out .. r.err)
+    assert.truthy(r.out:find("the check says equal, and it is not", 1, true), r.out)
+  end)
+end)
 
 describe("a random history", function()
   local MERGE = [[
