@@ -33,7 +33,8 @@ const lr_command lr_commands[] = {
      "What is written waits for commit; rollback takes it back. \\q or Ctrl-D leaves.", 0, 1},
     {"learn", "lrun learn grade FILE --scenario ID [--seed N]", "a job against a scenario of late, changed and lost rows",
      "The job runs in a sandbox, on a clock of the scenario's, night after night; then each requirement is met, MISSED or\n"
-     "not reached, with the first difference and its cause. Scenarios: 02-created-date, 05-half-open, 09-lookback, 16-dimension-trap, E2, S1.\n"
+     "not reached, with the first difference and its cause.\n"
+     "Scenarios: 02-created-date, 05-half-open, 09-lookback, 16-dimension-trap, E2, S1.\n"
      "Without --seed the scenario is played as it is written and, when it is passed, once with other dates, ids and amounts.\n"
      "Status: 0 all met, 1 missed, 2 wrong use, 4 a limit was hit, 5 the job has an error.\n"
      "lrun learn author check FILE.lua checks a scenario's file, or a built-in one by its name.", 1, 3},
