@@ -43,6 +43,8 @@ typedef struct work {
     const char *at;   /* column, or NULL */
     int64_t at_us;    /* of the logical date, or of what closes */
     int close;
+    const char **added; /* tracked columns that the dimension did not have before */
+    int nadded;
     int64_t sighted, simple; /* how many */
     lr_counts c;
 } work;
@@ -409,6 +411,17 @@ static int forget(work *w, lr_err *e)
     return 0;
 }
 
+static int fill_added(work *w, lr_err *e)
+{
+    lr_sql q = lr_sql_new(&w->run->arena);
+    int64_t n = 0;
+    if (w->nadded == 0) return 0;
+    lr_scd2_fill(&w->s, w->added, w->nadded, &q);
+    if (run_one(w, &q, &n, e) != 0) return -1;
+    w->c.updated += n;
+    return 0;
+}
+
 static int find_columns(work *w, lr_err *e)
 {
     const lr_dialect *d = w->s.d;
@@ -422,6 +435,12 @@ static int find_columns(work *w, lr_err *e)
         }
         *decls[i] = w->t.rel.fields[at].decl;
     }
+    /* new_columns = "ignore" has left some out */
+    int n = 0;
+    for (int i = 0; i < w->s.ntrack; i++)
+        if (lr_field_find(d, &w->t.rel, w->s.track[i]) >= 0) w->s.track[n++] = w->s.track[i];
+    if (n < w->s.ntrack) w->nadded = 0;
+    w->s.ntrack = n;
     int stamp = w->t.stamp != NULL ? lr_field_find(d, &w->t.rel, w->t.stamp) : -1;
     if (stamp >= 0) w->s.stamp_decl = w->t.rel.fields[stamp].decl;
     return 0;
@@ -440,6 +459,9 @@ static int known_types(work *w, const char *into, lr_err *e)
     int f = rel.exists ? lr_field_find(house->dialect, &rel, w->s.from) : -1, t = rel.exists ? lr_field_find(house->dialect, &rel, w->s.to) : -1;
     if (f >= 0) from_decl = rel.fields[f].decl;
     if (t >= 0) to_decl = rel.fields[t].decl;
+    w->added = lr_alloc(&w->run->arena, (size_t)(w->s.ntrack + 1) * sizeof *w->added);
+    for (int i = 0; rel.exists && i < w->s.ntrack; i++)
+        if (lr_field_find(house->dialect, &rel, w->s.track[i]) < 0) w->added[w->nadded++] = w->s.track[i];
     describe(w, from_decl, to_decl);
     return 0;
 }
@@ -480,7 +502,7 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
         lr_sql q = lr_sql_new(&run->arena);
         lr_scd2_take(&w.s, &w.t.rows, &q);
         if (run_one(&w, &q, &w.c.read, e) != 0 || check_sightings(&w, args, e) != 0) return -1;
-        if (forget(&w, e) != 0) return -1;
+        if (forget(&w, e) != 0 || fill_added(&w, e) != 0) return -1;
         w.sighted = w.c.read;
         if (w.close && step(&w, lr_scd2_there, &w.sighted, e) != 0) return -1;
         if (sort_keys(&w, &left, e) != 0 || (left > 0 && gather(&w, e) != 0)) return -1;

@@ -439,6 +439,33 @@ void lr_scd2_insert(const lr_scd2 *s, lr_sql *q)
     lr_sqlf(q, " WHERE \"n\".%I = 1 AND \"n\".%I = 0", LR_SCD2_THERE, LR_SCD2_WAS);
 }
 
+static int among(const char *const *names, int n, const char *name)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(names[i], name) == 0) return 1;
+    return 0;
+}
+
+void lr_scd2_fill(const lr_scd2 *s, const char *const *added, int n, lr_sql *q)
+{
+    lr_sql at = sighting_instant(s, q, "new"), order = sighting_instant(s, q, "one");
+    lr_sqlf(q, "UPDATE %T AS \"dim\" SET ", &s->dim->table);
+    for (int i = 0; i < n; i++) lr_sqlf(q, i == 0 ? "%I = \"new\".%I" : ", %I = \"new\".%I", added[i], added[i]);
+    lr_sqlf(q, " FROM (SELECT \"one\".*, row_number() OVER (PARTITION BY ");
+    list(q, "one", s->key, s->nkey);
+    lr_sqlf(q, " ORDER BY %Q) AS \"lrun_nth\" FROM %T AS \"one\") AS \"new\" WHERE \"new\".\"lrun_nth\" = 1 AND ", &order, &s->sightings);
+    same_key(s, q, "dim", "new");
+    lr_sqlf(q, " AND ");
+    covers(s, q, &at);
+    for (int i = 0; i < s->ntrack; i++) {
+        lr_sql a = column(q, "dim", s->track[i]), b = column(q, "new", s->track[i]);
+        if (among(added, n, s->track[i])) continue;
+        lr_sqlf(q, " AND NOT (");
+        s->d->distinct(q, &a, &b, is_loose(s, s->track[i]));
+        lr_sqlf(q, ")");
+    }
+}
+
 void lr_scd2_forget(const lr_scd2 *s, lr_sql *q)
 {
     lr_value name = lr_text(s->dim_name), all = lr_text(s->all_name);

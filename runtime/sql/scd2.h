@@ -78,6 +78,10 @@ void lr_scd2_delete(const lr_scd2 *s, lr_sql *q);
 void lr_scd2_update(const lr_scd2 *s, lr_sql *q);
 void lr_scd2_insert(const lr_scd2 *s, lr_sql *q);
 
+/* Columns that the dimension has only now are no change: the version of each
+ * key's first sighting takes their values, where all else is as sighted. */
+void lr_scd2_fill(const lr_scd2 *s, const char *const *added, int n, lr_sql *q);
+
 /* DELETE FROM lrun_scd2_seen: of a dimension that is gone or emptied. */
 void lr_scd2_forget(const lr_scd2 *s, lr_sql *q);
 

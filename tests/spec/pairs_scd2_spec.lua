@@ -249,6 +249,33 @@ pairs_of.each("a dimension kept by scd2_merge", function(pair)
     assert.same({ "1|p|x|1|2025-01-01|NULL", "2|p|x|1|2025-01-01|2026-01-05", "2|p|y|1|2026-01-05|9999-12-31" }, dimension(w))
   end)
 
+  it("is not versioned anew because a column was added", function()
+    local w = pair.new { source = "CREATE TABLE s(id INTEGER, a TEXT); INSERT INTO s VALUES (1, 'x'), (2, 'y');" }
+    local JOB = [[job { grain = "day" }
+      scd2_merge { extract { from = "s" }, into = "dim", key = "id", absent = "close"%s }]]
+    w:job("j", JOB:format ""):ok("j.lua", "--logical-date", day(1))
+    w:source "ALTER TABLE s ADD COLUMN c TEXT"
+    w:source "UPDATE s SET c = 'new'; UPDATE s SET a = 'z' WHERE id = 2"
+    w:refused(1, { "dim", "c", "new_columns" }, "j.lua", "--logical-date", day(2))
+    w:job("i", JOB:format ', new_columns = "ignore"'):ok("i.lua", "--logical-date", day(2))
+    local function all(columns)
+      local rows = w:rows("SELECT " .. columns .. ", valid_from, valid_to FROM dim ORDER BY id, valid_from")
+      for n, row in ipairs(rows) do rows[n] = row:gsub(" 00:00:00", "") end
+      return rows
+    end
+    assert.same({ "1|x|2026-01-01|9999-12-31", "2|y|2026-01-01|2026-01-02", "2|z|2026-01-02|9999-12-31" }, all "id, a")
+    w:job("j", JOB:format ', new_columns = "add"')
+    w:source "UPDATE s SET a = 'w' WHERE id = 2"
+    for _ = 1, 2 do
+      w:ok("j.lua", "--logical-date", day(3))
+      assert.same({ "1|x|new|2026-01-01|9999-12-31", "2|y|NULL|2026-01-01|2026-01-02", "2|z|NULL|2026-01-02|2026-01-03",
+        "2|w|new|2026-01-03|9999-12-31" }, all "id, a, c")
+    end
+    w:source "UPDATE s SET c = 'other' WHERE id = 1"
+    w:ok("j.lua", "--logical-date", day(4))
+    assert.equal("1|x|other|2026-01-04|9999-12-31", all "id, a, c"[2])
+  end)
+
   it("remembers an extract that was empty, though no version was there yet", function()
     local w = scene()
     fill(w, {})
