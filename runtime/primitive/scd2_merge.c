@@ -4,7 +4,6 @@
 #include "sql/scd2.h"
 #include <stddef.h>
 #include <string.h>
-#include <strings.h>
 
 static const lr_option options[] = {
     LR_WRITE_OPTIONS,
@@ -56,11 +55,6 @@ static int is_timelike(const lr_dialect *d, const char *decl)
     return d->is_date(decl) || strncasecmp(decl, "timestamp", 9) == 0 || strncasecmp(decl, "datetime", 8) == 0;
 }
 
-static void add_field(lr_rowset *rs, const lr_field *f)
-{
-    rs->fields[rs->n++] = *f;
-}
-
 /* The type of valid_from in a dimension that is to be made. */
 static lr_field bound_field(const work *w, const char *name)
 {
@@ -87,13 +81,12 @@ static lr_time_mode mode_of(const work *w)
     return w->at != NULL && x->time_name != NULL && lr_name_equal(d, x->time_name, w->at) ? x->time : LR_ISO;
 }
 
-static const char *edge_value(const work *w, int64_t us, const char *decl, lr_value *out)
+static void edge_value(const work *w, int64_t us, const char *decl, lr_value *out)
 {
     lr_edge edge = {.set = 1, .us = us};
     if (w->run->session->warehouse->dialect->is_date(decl)) edge.us = lr_grain_floor(w->run->job->zone, LR_DAY, us);
     w->run->session->warehouse->dialect->edge(&w->run->arena, &edge, LR_ISO, w->run->job->zone, decl);
     *out = edge.value;
-    return decl;
 }
 
 /* SELECT key, track, at AS valid_from, open AS valid_to FROM (rows). The bounds'
@@ -141,18 +134,17 @@ static int derive(work *w, lr_rowset *input, lr_err *e)
         for (int i = 0; i < counts[g]; i++) {
             int f = lr_rowset_field(run, input, groups[g][i], e);
             if (f < 0) return -1;
-            add_field(rs, &input->fields[f]);
+            rs->fields[rs->n++] = input->fields[f];
         }
     if (w->at != NULL && lr_rowset_field(run, input, w->at, e) < 0) return -1;
-    lr_field from = bound_field(w, w->s.from), to = bound_field(w, w->s.to);
-    add_field(rs, &from);
-    add_field(rs, &to);
+    rs->fields[rs->n++] = bound_field(w, w->s.from);
+    rs->fields[rs->n++] = bound_field(w, w->s.to);
     return 0;
 }
 
 /* ---- options ---- */
 
-static int tracked_by_default(work *w, const lr_rowset *in)
+static void tracked_by_default(work *w, const lr_rowset *in)
 {
     const lr_dialect *d = w->run->session->warehouse->dialect;
     w->s.track = lr_alloc(&w->run->arena, (size_t)(in->n + 1) * sizeof *w->s.track);
@@ -162,7 +154,6 @@ static int tracked_by_default(work *w, const lr_rowset *in)
         for (int k = 0; k < w->s.nkey; k++) taken |= lr_name_equal(d, name, w->s.key[k]);
         if (!taken) w->s.track[w->s.ntrack++] = name;
     }
-    return 0;
 }
 
 static int read_options(work *w, const lr_args *args, lr_err *e)
@@ -178,7 +169,7 @@ static int read_options(work *w, const lr_args *args, lr_err *e)
     if (lr_arg_names(&run->arena, lr_arg_of(p, args, "key"), &w->s.key, &w->s.nkey, e) != 0) return -1;
     if (lr_arg_names(&run->arena, lr_arg_of(p, args, "track"), &w->s.track, &w->s.ntrack, e) != 0) return -1;
     if (w->s.nkey == 0) return lr_fail(e, LR_FAILED, "key is empty");
-    if (lr_arg_of(p, args, "track")->type == LR_ARG_NONE && tracked_by_default(w, in) != 0) return -1;
+    if (lr_arg_of(p, args, "track")->type == LR_ARG_NONE) tracked_by_default(w, in);
     for (int i = 0; i < w->s.ntrack; i++) {
         const char *name = w->s.track[i];
         int clash = lr_name_equal(d, name, w->s.from) || lr_name_equal(d, name, w->s.to);
@@ -318,9 +309,9 @@ static int step(work *w, void (*build)(const lr_scd2 *, lr_sql *), int64_t *chan
     lr_sql q = lr_sql_new(&w->run->arena);
     int64_t n = 0;
     build(&w->s, &q);
-    if (run_one(w, &q, &n, e) != 0) return -1;
+    int failed = run_one(w, &q, &n, e);
     if (changed != NULL) *changed += n;
-    return 0;
+    return failed;
 }
 
 /* All that is known of the keys left, and what follows from it. */
@@ -335,12 +326,11 @@ static int gather(work *w, lr_err *e)
     if (step(w, lr_scd2_states, NULL, e) != 0) return -1;
     lr_sql q = lr_sql_new(&w->run->arena);
     lr_scd2_conflicts(s, &q);
-    if (w->at != NULL)
-        return refuse_rows(w, &q, "two values at the same time for (key, time): %s",
-                           "a key can have one value at a time: correct the source, or give the changes times of their own", e);
-    return refuse_rows(w, &q, "this date was run before with other values, or without the key, for (key, time): %s",
-                       "a source that keeps only today's values cannot say what was true then: run the next date, or bring a "
-                       "correction with a time of its own, at = \"...\"", e);
+    const char *changes = "a key can have one value at a time: correct the source, or give the changes times of their own";
+    const char *dates = "a source that keeps only today's values cannot say what was true then: run the next date, or bring a "
+                        "correction with a time of its own, at = \"...\"";
+    return w->at != NULL ? refuse_rows(w, &q, "two values at the same time for (key, time): %s", changes, e)
+                         : refuse_rows(w, &q, "this date was run before with other values, or without the key, for (key, time): %s", dates, e);
 }
 
 /* Which keys change, and which of them need no look at their history. */
@@ -414,19 +404,14 @@ static int forget(work *w, lr_err *e)
 static int fill_added(work *w, lr_err *e)
 {
     lr_sql q = lr_sql_new(&w->run->arena);
-    int64_t n = 0;
-    if (w->nadded == 0) return 0;
     lr_scd2_fill(&w->s, w->added, w->nadded, &q);
-    if (run_one(w, &q, &n, e) != 0) return -1;
-    w->c.updated += n;
-    return 0;
+    return w->nadded == 0 ? 0 : run_one(w, &q, &w->c.updated, e);
 }
 
 static int find_columns(work *w, lr_err *e)
 {
     const lr_dialect *d = w->s.d;
-    const char *names[] = {w->s.from, w->s.to};
-    const char **decls[] = {&w->s.from_decl, &w->s.to_decl};
+    const char *names[] = {w->s.from, w->s.to}, **decls[] = {&w->s.from_decl, &w->s.to_decl};
     for (int i = 0; i < 2; i++) {
         int at = lr_field_find(d, &w->t.rel, names[i]);
         if (at < 0) {
@@ -435,8 +420,7 @@ static int find_columns(work *w, lr_err *e)
         }
         *decls[i] = w->t.rel.fields[at].decl;
     }
-    /* new_columns = "ignore" has left some out */
-    int n = 0;
+    int n = 0; /* new_columns = "ignore" has left some out */
     for (int i = 0; i < w->s.ntrack; i++)
         if (lr_field_find(d, &w->t.rel, w->s.track[i]) >= 0) w->s.track[n++] = w->s.track[i];
     if (n < w->s.ntrack) w->nadded = 0;

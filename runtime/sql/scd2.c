@@ -35,11 +35,6 @@ static void columns(const lr_scd2 *s, lr_sql *q, const char *qualifier)
     list(q, qualifier, s->track, s->ntrack);
 }
 
-static void nulls(lr_sql *q, int n)
-{
-    for (int i = 0; i < n; i++) lr_sqlf(q, ", NULL");
-}
-
 static void same_key(const lr_scd2 *s, lr_sql *q, const char *a, const char *b)
 {
     for (int i = 0; i < s->nkey; i++) lr_sqlf(q, i == 0 ? "%I.%I = %I.%I" : " AND %I.%I = %I.%I", a, s->key[i], b, s->key[i]);
@@ -322,7 +317,7 @@ int lr_scd2_events(const lr_scd2 *s, int kind, lr_sql *q)
         if (s->absent == NULL) return 0;
         event_head(s, q);
         list(q, "k", s->key, s->nkey);
-        nulls(q, s->ntrack);
+        for (int i = 0; i < s->ntrack; i++) lr_sqlf(q, ", NULL");
         lr_sqlf(q, ", ");
         absent(s, q);
         lr_sqlf(q, ", NULL, 0, 0 FROM %T AS \"k\" WHERE ", &s->keys);
@@ -439,13 +434,6 @@ void lr_scd2_insert(const lr_scd2 *s, lr_sql *q)
     lr_sqlf(q, " WHERE \"n\".%I = 1 AND \"n\".%I = 0", LR_SCD2_THERE, LR_SCD2_WAS);
 }
 
-static int among(const char *const *names, int n, const char *name)
-{
-    for (int i = 0; i < n; i++)
-        if (strcmp(names[i], name) == 0) return 1;
-    return 0;
-}
-
 void lr_scd2_fill(const lr_scd2 *s, const char *const *added, int n, lr_sql *q)
 {
     lr_sql at = sighting_instant(s, q, "new"), order = sighting_instant(s, q, "one");
@@ -459,10 +447,11 @@ void lr_scd2_fill(const lr_scd2 *s, const char *const *added, int n, lr_sql *q)
     covers(s, q, &at);
     for (int i = 0; i < s->ntrack; i++) {
         lr_sql a = column(q, "dim", s->track[i]), b = column(q, "new", s->track[i]);
-        if (among(added, n, s->track[i])) continue;
-        lr_sqlf(q, " AND NOT (");
-        s->d->distinct(q, &a, &b, is_loose(s, s->track[i]));
-        lr_sqlf(q, ")");
+        int new = 0;
+        for (int j = 0; j < n; j++) new |= strcmp(added[j], s->track[i]) == 0;
+        if (!new) lr_sqlf(q, " AND NOT (");
+        if (!new) s->d->distinct(q, &a, &b, is_loose(s, s->track[i]));
+        if (!new) lr_sqlf(q, ")");
     }
 }
 
@@ -496,10 +485,8 @@ int lr_scd2_keep(const lr_scd2 *s, int kind, lr_sql *q)
         lr_sqlf(q, " AND ");
         instant(s, q, "dim", s->from, s->from_decl);
         lr_sqlf(q, " = %Q WHERE \"k\".%I IS NULL AND \"dim\".%I IS NULL", &at, s->key[0], s->key[0]);
-        if (s->absent != NULL) {
-            lr_sql then = absent_instant(s, q);
-            lr_sqlf(q, " AND %Q <> %Q", &at, &then);
-        }
+        lr_sql then = s->absent != NULL ? absent_instant(s, q) : at;
+        if (s->absent != NULL) lr_sqlf(q, " AND %Q <> %Q", &at, &then);
     } else {
         lr_value name = lr_text(s->all_name);
         if (s->absent == NULL) return 0;
