@@ -16,7 +16,9 @@
  * Numbers count over all connections; each point cuts once. With "refuse" new
  * connections are refused from then on (for MS milliseconds); with "hold" only
  * the client's side is cut, and the server goes on waiting for it, with all its
- * locks, as after a network that went away. Prints "ready", and "cut" at the cut. */
+ * locks, as after a network that went away. Prints "ready", and "cut" at the cut.
+ * LISTEN_DIR/bytes holds how many bytes the server has sent over all connections
+ * that have ended. */
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -36,7 +38,8 @@ typedef struct link {
 } link_;
 
 static const char *point = "", *match = "COMMIT";
-static const char *server_dir;
+static const char *server_dir, *listen_dir;
+static long long sent; /* bytes by the server */
 static long long number = 1;
 static int hold, refuses, refuse_ms;
 
@@ -175,6 +178,7 @@ static int from_server(link_ *l, const message *m)
         pthread_mutex_unlock(&mutex);
         return stop;
     }
+    sent += (long long)m->n;
     if (m->type == 'd') stop = reached("copy-out", (long long)m->n);
     if (stop) cut(l);
     pthread_mutex_unlock(&mutex);
@@ -190,6 +194,19 @@ static void *down(void *arg)
     shutdown(l->client, SHUT_RDWR);
     free(m.bytes);
     return NULL;
+}
+
+static void tell_bytes(void)
+{
+    char path[300];
+    snprintf(path, sizeof path, "%s/bytes", listen_dir);
+    pthread_mutex_lock(&mutex);
+    FILE *f = fopen(path, "w");
+    if (f != NULL) {
+        fprintf(f, "%lld\n", sent);
+        fclose(f);
+    }
+    pthread_mutex_unlock(&mutex);
 }
 
 static void *up(void *arg)
@@ -209,6 +226,7 @@ static void *up(void *arg)
             while (keep) pause(); /* the server is not told */
             shutdown(l->server, SHUT_RDWR);
             pthread_join(l->down, NULL);
+            tell_bytes();
         }
     }
     if (l->server >= 0) close(l->server);
@@ -233,6 +251,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "proxy LISTEN_DIR SERVER_DIR [POINT [N [TEXT]]] [refuse|refuse=MS] [hold]\n");
         return 2;
     }
+    listen_dir = argv[1];
     server_dir = argv[2];
     int words = 0;
     for (int i = 3; i < argc; i++) {

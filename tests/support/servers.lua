@@ -67,6 +67,19 @@ end
 function Proxy:url(url)
   return (url:gsub("host=[^&]*", "host=" .. self.dir))
 end
+-- Bytes that the server has sent since the last call, once every client has gone.
+function Proxy:bytes()
+  local before, total = self.told or 0, 0
+  process.wait_for(function()
+    local now = tonumber(files.read(self.dir .. "/bytes") or "")
+    local still = now and now == total
+    total = now or total
+    if not still then process.sleep(0.1) end
+    return still and total > before
+  end)
+  self.told = total
+  return total - before
+end
 function Proxy:cut() return self.process:out():find "cut" ~= nil end
 function Proxy:close()
   self.process:signal "TERM"
