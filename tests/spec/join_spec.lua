@@ -21,6 +21,11 @@ local function joined(open, strays, options)
   return w
 end
 local function run(w) return w:ok("j.lua", "--logical-date", "2026-01") end
+local function refused(w, words)
+  local r = w:refused(1, words, "j.lua", "--logical-date", "2026-01")
+  assert.equal("0", w:one "SELECT count(*) FROM sqlite_master WHERE name = 'out'")
+  return r
+end
 local OUT = "SELECT id, name FROM out ORDER BY 1"
 
 describe("scd2_join", function()
@@ -39,6 +44,13 @@ describe("scd2_join", function()
     assert.same({ "2|A", "3|A", "4|A2", "7|B" }, w:rows(OUT))
   end)
 
+  it("stops at a fact with no version and names it", function()
+    local w = joined("NULL", true)
+    local r = refused(w, { "j.lua:3", "dim", "unmatched" })
+    assert.is_truthy(r.err:find("99", 1, true))
+    assert.is_truthy(r.err:find "3")
+  end)
+
   it('keeps such facts with unmatched = "null", one row each', function()
     local w = joined("NULL", true, ', unmatched = "null"')
     run(w)
@@ -50,6 +62,26 @@ describe("scd2_join", function()
     run(w)
     assert.same({ "2|A", "3|A", "4|A2", "7|B" }, w:rows(OUT))
     assert.equal("3", w:last_run().rows_skipped)
+  end)
+
+  it("names a key whose versions overlap", function()
+    for what, sql in pairs {
+      overlap = "INSERT INTO dim VALUES (1,'X','2026-01-15','2026-01-16')",
+      ["two open"] = "INSERT INTO dim VALUES (1,'X','2026-01-25',NULL)",
+      ["the same twice"] = "INSERT INTO dim VALUES (2,'B','2026-01-01',NULL)",
+    } do
+      local w = joined "NULL"
+      w:warehouse(sql)
+      refused(w, { "j.lua:3", "dim", what:find "same" and "2" or "1", "overlap", hint = false })
+    end
+  end)
+
+  it("takes an old fact's version after a late one was slotted in", function()
+    local w = joined "NULL"
+    run(w)
+    w:warehouse "UPDATE dim SET valid_to = '2026-01-19' WHERE name = 'A'; INSERT INTO dim VALUES (1,'M','2026-01-19','2026-01-20')"
+    run(w)
+    assert.same({ "2|A", "3|M", "4|A2", "7|B" }, w:rows(OUT))
   end)
 
   it("knows columns by other names, and takes several", function()
@@ -80,9 +112,41 @@ reconcile { facts, with = "out", sum = "amount" }
     run(w)
     assert.same({ "1|A", "2|A2" }, w:rows(OUT))
   end)
+
+  it("names a missing dimension, key, or column", function()
+    for from, to in pairs { ['dim = "dim"'] = 'dim = "dimm"', ['key = "k"'] = 'key = "kk"', ['take = "name"'] = 'take = "nam"',
+                            ['at = "at",'] = 'at = "att",' } do
+      local w = joined "NULL"
+      w:job("j", (JOIN:format "":gsub(from, to)))
+      refused(w, { "j.lua:", to:match '"(.+)"', hint = false })
+    end
+  end)
 end)
 
 describe("group", function()
+  it("sums by columns and by expressions", function()
+    local w = world.new { source = FACTS }
+    w:job("j", [[
+job { grain = "month" }
+local facts = extract { from = "facts", by = "at", window = window() }
+local sums = group { facts, by = { day = "substr(at, 1, 10)", at = "substr(at, 1, 10)", k = "k" }, total = "SUM(amount)", n = "COUNT(*)" }
+overwrite_partition { sums, into = "out" }
+]])
+    run(w)
+    assert.same({ "1|2026-01-10|2|1", "1|2026-01-19|3|1", "1|2026-01-20|4|1", "2|2026-01-15|7|1" },
+      w:rows "SELECT k, day, total, n FROM out ORDER BY 1, 2")
+  end)
+
+  it("must keep the time column for overwrite_partition", function()
+    local w = world.new { source = FACTS }
+    w:job("j", [[
+job { grain = "month" }
+local facts = extract { from = "facts", by = "at", window = window() }
+overwrite_partition { group { facts, by = "k", total = "SUM(amount)" }, into = "out" }
+]])
+    w:refused(1, { "j.lua:3", "at", hint = false }, "j.lua", "--logical-date", "2026-01")
+  end)
+
   it("needs by, and says what SQL is wrong", function()
     local w = world.new { source = FACTS }
     w:job("j", 'job {}\nlocal g = group { extract { from = "facts" }, total = "SUM(amount)" }')

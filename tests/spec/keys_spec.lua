@@ -19,6 +19,14 @@ merge { rows, into = "t", key = "id" }
 ]]):format(option)
   end
 
+  it("stops the run, naming table, column and count", function()
+    local w = world.new { source = NULLS }
+    w:job("j", job "")
+    w:refused(1, { "j.lua:", "s", "at", "1 row", "NULL", "nulls" }, "j.lua", "--run-start", "2026-01-02")
+    assert.equal("0", w:one "SELECT count(*) FROM sqlite_master WHERE name = 't'")
+    assert.equal("0", w:one "SELECT count(*) FROM lrun_watermarks")
+  end)
+
   it("loads them with include, once", function()
     local w = world.new { source = NULLS }
     w:job("j", job ', nulls = "include"')
@@ -33,6 +41,25 @@ merge { rows, into = "t", key = "id" }
     w:job("j", job ', nulls = "skip"'):ok("j.lua", "--run-start", "2026-01-02")
     assert.same({ "1", "3" }, w:rows "SELECT id FROM t ORDER BY 1")
     assert.equal("1", w:last_run().rows_skipped)
+  end)
+
+  it("crashes nothing when all rows are NULL, and moves no mark", function()
+    for _, advance in ipairs { "watermark()", 'watermark { advance = "newest" }' } do
+      for option, status in pairs { [""] = 1, [', nulls = "include"'] = 0, [', nulls = "skip"'] = 0 } do
+        local w = world.new { source = NULLS .. "UPDATE s SET at = NULL;" }
+        w:job("j", (job(option):gsub("watermark%(%)", advance)))
+        local r = w:lrun("j.lua", "--run-start", "2026-01-02")
+        assert.equal(status, r.status, r.err)
+        assert.equal("0", w:one "SELECT count(*) FROM lrun_watermarks WHERE value IS NULL")
+        if advance ~= "watermark()" then assert.equal("0", w:one "SELECT count(*) FROM lrun_watermarks WHERE value <> ''") end
+      end
+    end
+  end)
+
+  it("counts only what the where leaves", function()
+    local w = world.new { source = NULLS }
+    w:job("j", job ', where = { id = { 1, 3 } }'):ok("j.lua", "--run-start", "2026-01-02")
+    assert.same({ "1", "3" }, w:rows "SELECT id FROM t ORDER BY 1")
   end)
 
   it("refuses another word", function()
@@ -86,6 +113,16 @@ describe("a key that is twice in the extract (S11)", function()
     w:job("j", NEWEST):ok "j.lua"
     assert.same({ "1|new|2026-01-01 12:00" }, w:rows "SELECT * FROM t")
   end)
+
+  it("counts equal rows as one, and refuses two values at the same time", function()
+    local w = twice "(1,'a','2026-01-01'), (1,'a','2026-01-01')"
+    w:job("j", NEWEST):ok "j.lua"
+    assert.same({ "1|a|2026-01-01" }, w:rows "SELECT * FROM t")
+    w = twice "(1,'a','2026-01-01'), (1,'b','2026-01-01')"
+    w:job("j", NEWEST)
+    w:refused(1, { "j.lua:3", "id", "1", "updated_at", hint = false }, "j.lua")
+    assert.equal("0", w:one "SELECT count(*) FROM t")
+  end)
 end)
 
 describe("a NULL in a key (S12)", function()
@@ -124,6 +161,25 @@ describe("a key of several columns (S13)", function()
   end
 end)
 
+describe("a key that is no unique constraint", function()
+  it("is matched all the same", function()
+    local w = world.new {
+      source = "CREATE TABLE t(id INTEGER, v TEXT); INSERT INTO t VALUES (1,'new'), (3,'c');",
+      warehouse = "CREATE TABLE t(id INTEGER, v TEXT); INSERT INTO t VALUES (1,'a'), (2,'b');",
+    }
+    w:job("j", merge '"id"')
+    w:ok "j.lua"
+    w:ok "j.lua"
+    assert.same({ "1|new", "2|b", "3|c" }, w:rows "SELECT * FROM t ORDER BY 1")
+  end)
+
+  it("that does not exist in the extract is refused", function()
+    local w = world.with_t "INSERT INTO t VALUES (1,'a','2026-01-01');"
+    w:job("j", merge '"idd"')
+    w:refused(1, { "j.lua:3", "idd", hint = false }, "j.lua")
+  end)
+end)
+
 describe("what is only in the warehouse (S14)", function()
   local function with_children()
     return world.with_t("INSERT INTO t VALUES (1,'new','2026-01-02'), (2,'b','2026-01-02');", [[
@@ -132,6 +188,13 @@ describe("what is only in the warehouse (S14)", function()
       CREATE TABLE child(id INTEGER PRIMARY KEY, t INTEGER REFERENCES t ON DELETE CASCADE);
       INSERT INTO child VALUES (10, 1), (11, 1);]])
   end
+
+  it("columns and children survive a merge", function()
+    local w = with_children()
+    w:job("j", merge '"id"'):ok "j.lua"
+    assert.same({ "1|new|keep", "2|b|NULL" }, w:rows "SELECT id, v, note FROM t ORDER BY 1")
+    assert.equal("2", w:one "SELECT count(*) FROM child")
+  end)
 
   it("children with CASCADE or SET NULL refuse an overwrite", function()
     for _, action in ipairs { "CASCADE", "SET NULL" } do
@@ -146,6 +209,37 @@ overwrite_partition { rows, into = "t" }
       w:refused(1, { "j.lua:3", "t", "child", hint = false }, "j.lua", "--logical-date", "2026-01-01")
       assert.equal("1|old|keep", w:one "SELECT id, v, note FROM t")
       assert.same({ "10|1" }, w:rows "SELECT * FROM child")
+    end
+  end)
+end)
+
+describe("a constraint of the target", function()
+  local T = "CREATE TABLE t(id INTEGER PRIMARY KEY, u INTEGER);"
+  local function into(target)
+    local w = world.new { source = T .. "INSERT INTO t VALUES (1, 5), (77, -7);", warehouse = target }
+    w:job("j", merge '"id"')
+    return w
+  end
+
+  it("that a row breaks is named with the job's line", function()
+    for target, word in pairs {
+      ["CREATE TABLE t(id INTEGER PRIMARY KEY, u INTEGER CHECK (u > 0));"] = "u > 0",
+      ["CREATE TABLE t(id INTEGER PRIMARY KEY, u INTEGER UNIQUE); INSERT INTO t VALUES (9, -7);"] = "t.u",
+    } do
+      local w = into(target)
+      local before = w:rows "SELECT * FROM t"
+      w:refused(1, { "j.lua:3", "merge into t", word, hint = false }, "j.lua")
+      assert.same(before, w:rows "SELECT * FROM t")
+    end
+  end)
+
+  it("to another table is checked, and named", function()
+    for _, deferred in ipairs { "", " DEFERRABLE INITIALLY DEFERRED" } do
+      local w = into("CREATE TABLE parent(u INTEGER PRIMARY KEY); INSERT INTO parent VALUES (5);" ..
+        "CREATE TABLE t(id INTEGER PRIMARY KEY, u INTEGER REFERENCES parent" .. deferred .. ");")
+      w:refused(1, { "foreign key", "t", "parent", hint = false }, "j.lua")
+      assert.equal("0", w:one "SELECT count(*) FROM t")
+      assert.equal("failed", w:last_run().status)
     end
   end)
 end)
@@ -193,6 +287,35 @@ end]])
     assert.equal(1, r.status, r.out .. r.err)
     assert.truthy((r.out .. r.err):find("FOREIGN KEY", 1, true), r.out .. r.err)
     assert.same({ "1", "2" }, w:rows "SELECT id FROM child ORDER BY id")
+  end)
+end)
+
+describe("insert_new", function()
+  it("leaves what is there", function()
+    local w = world.with_t("INSERT INTO t VALUES (1,'new','2026-01-02'), (2,'b','2026-01-02');", "INSERT INTO t VALUES (1,'old','2026-01-01');")
+    w:job("j", (merge('"id"'):gsub("merge", "insert_new"))):ok "j.lua"
+    assert.same({ "1|old", "2|b" }, w:rows "SELECT id, v FROM t ORDER BY 1")
+    local run = w:last_run()
+    assert.equal("2 1 0", run.rows_read .. " " .. run.rows_inserted .. " " .. run.rows_updated)
+  end)
+end)
+
+describe("full_load", function()
+  local LOAD = 'job {}\nlocal rows = extract { from = "t" }\nfull_load { rows, into = "t"%s }\n'
+  it("refuses an empty extract over a full target, unless allowed", function()
+    local w = world.with_t("", "INSERT INTO t VALUES (1,'old','2026-01-01');")
+    w:job("j", LOAD:format "")
+    w:refused(1, { "j.lua:3", "t", "empty", "allow_empty" }, "j.lua")
+    assert.equal("1", w:one "SELECT count(*) FROM t")
+    w:job("j", LOAD:format ", allow_empty = true"):ok "j.lua"
+    assert.equal("0", w:one "SELECT count(*) FROM t")
+    w:job("j", LOAD:format ""):ok "j.lua"
+  end)
+
+  it("replaces everything, orphans too", function()
+    local w = world.with_t("INSERT INTO t VALUES (1,'a','2026-01-01');", "INSERT INTO t VALUES (1,'old','2025-01-01'), (7,'gone','2025-01-01');")
+    w:job("j", LOAD:format ""):ok "j.lua"
+    assert.same({ "1|a|2026-01-01" }, w:rows "SELECT * FROM t")
   end)
 end)
 

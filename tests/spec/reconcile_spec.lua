@@ -80,6 +80,65 @@ describe("reconcile", function()
       w:rows "SELECT metric, source_value, warehouse_value, equal FROM lrun_checks ORDER BY 1")
   end)
 
+  it("only reports with fail = false, and returns the report", function()
+    local w = compare("INTEGER", { "5" }, { "6" }, 'sum = "v", fail = false')
+    local text = require "files".read(w:path "j.lua") .. [[
+assert(type(report) == "table" and report.equal == false)
+]]
+    w:job("j", text):ok "j.lua"
+    assert.equal("6", w:one "SELECT v FROM t")
+    assert.equal("succeeded", w:last_run().status)
+  end)
+
+  it("allows a tolerance, and not more", function()
+    local w = compare("REAL", { "1.00" }, { "1.01" }, 'sum = "v", tolerance = "0.01"')
+    w:ok "j.lua"
+    w = compare("REAL", { "1.00" }, { "1.02" }, 'sum = "v", tolerance = "0.01"')
+    assert.equal(3, w:lrun("j.lua").status)
+    w = compare("REAL", { "1.00" }, { "NULL" }, 'sum = "v", tolerance = "10"')
+    assert.equal(3, w:lrun("j.lua").status)
+  end)
+
+  it("leaves the count out with rows = false", function()
+    local w = compare("INTEGER", { "1", "2" }, { "3" }, 'sum = "v", rows = false')
+    w:ok "j.lua"
+    assert.same({ "sum(v)" }, w:rows "SELECT metric FROM lrun_checks")
+  end)
+
+  it("compares group by group", function()
+    -- odd: 1, even: 2; and the other way around: the same totals.
+    local w = compare("INTEGER", { "1", "2" }, { "2", "1" })
+    w:ok "j.lua"
+    w = compare("INTEGER", { "1", "2" }, { "2", "1" }, 'sum = "v", by = "g"')
+    w:refused(3, { "j.lua:6", "even", hint = false }, "j.lua")
+    assert.is_true(tonumber(w:one "SELECT count(*) FROM lrun_checks WHERE group_value IN ('odd', 'even') AND equal = 0") >= 1)
+  end)
+
+  it("sees a group that one side lacks, and NULL as a group", function()
+    local create = "CREATE TABLE t(id INTEGER, g TEXT);"
+    local w = world.new { source = create .. "INSERT INTO t VALUES (1, NULL), (2, 'a');" }
+    w:job("j", [[
+job {}
+local rows = extract { from = "t" }
+full_load { rows, into = "t" }
+reconcile { rows, with = "t", by = "g" }
+execute { "UPDATE t SET g = 'b' WHERE id = 1" }
+reconcile { rows, with = "t", by = "g" }
+]])
+    w:refused(3, { "j.lua:6", hint = false }, "j.lua")
+  end)
+
+  it("takes for mapped rows what came out of the map", function()
+    local w = world.new { source = "CREATE TABLE s(id INTEGER PRIMARY KEY, v INTEGER); INSERT INTO s VALUES (1,1),(2,2),(3,3);" }
+    w:job("j", [[
+      job {}
+      local rows = extract { from = "s" }:map(function(row) if row.id < 3 then row.v = row.v * 10 return row end end)
+      merge { rows, into = "t", key = "id" }
+      reconcile { rows, with = "t", sum = "v" }
+    ]]):ok "j.lua"
+    assert.same({ "rows|2|2", "sum(v)|30|30" }, w:rows "SELECT metric, source_value, warehouse_value FROM lrun_checks ORDER BY 1")
+  end)
+
   it("compares the window only", function()
     local w = world.with_t("INSERT INTO t VALUES (1,'a','2026-01-01'), (2,'b','2026-01-02');",
       "INSERT INTO t VALUES (8,'x','2025-12-31'), (9,'y','2026-01-02');")
@@ -104,5 +163,14 @@ reconcile { rows, with = "t", key = "id" }
     assert.is_truthy(r.out:find("moved on: 1", 1, true), r.out)
     w:source "DELETE FROM t WHERE id = 2"
     assert.equal(3, w:lrun("j.lua", "--logical-date", "2026-01-01").status)
+  end)
+
+  it("names what it does not find", function()
+    local w = world.with_t "INSERT INTO t VALUES (1,'a','2026-01-01');"
+    for code, word in pairs { ['reconcile { rows, with = "tt" }'] = "tt", ['reconcile { rows, with = "t", sum = "vv" }'] = "vv",
+                              ["reconcile { rows }"] = "with", ['reconcile { with = "t" }'] = "rows" } do
+      w:job("j", 'job {}\nlocal rows = extract { from = "t" }\nfull_load { rows, into = "t" }\n' .. code)
+      w:refused(1, { "j.lua:4", word, hint = false }, "j.lua")
+    end
   end)
 end)

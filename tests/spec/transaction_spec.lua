@@ -153,6 +153,31 @@ assert(not ok and tostring(message):find("no_such", 1, true))
   end)
 end)
 
+describe("a source's snapshot", function()
+  it("is one for the whole run", function()
+    local w = world.with_t("PRAGMA journal_mode = WAL;" .. ROWS)
+    w:job("j", [[
+      job {}
+      local rows = extract { from = "t" }
+      local before = rows:count()
+      io.open("ready", "w"):close()
+      while not io.open "go" do end
+      assert(rows:count() == before)
+      full_load { rows, into = "t" }
+      reconcile { rows, with = "t" }
+    ]])
+    local p = w:start "j.lua"
+    assert.is_true(process.wait_for(function() return files.exists(w:path "ready") end))
+    w:source "INSERT INTO t VALUES (3, 'during', '2026-01-02 11:00:00'); DELETE FROM t WHERE id = 1"
+    w:write("go", "")
+    local r = p:wait()
+    assert.equal(0, r.status, r.err)
+    assert.same({ "1", "2" }, w:rows "SELECT id FROM t ORDER BY 1")
+    w:job("k", 'job {} full_load { extract { from = "t" }, into = "t" }'):ok "k.lua"
+    assert.same({ "2", "3" }, w:rows "SELECT id FROM t ORDER BY 1")
+  end)
+end)
+
 describe("run_start", function()
   it("is fixed, and is all that a job sees of the clock", function()
     local w = world.new()

@@ -2,6 +2,8 @@
 local sqlite = require "sqlite"
 local world = require "world"
 
+local INTEGERS = { "9223372036854775807", "-9223372036854775808", "9007199254740993", "0", "-1" }
+
 -- Every way in which rows reach a table.
 local WAYS = {
   merge = 'merge { rows, into = "t", key = "id" }',
@@ -23,6 +25,14 @@ end
 
 for way in pairs(WAYS) do
   describe("by " .. way, function()
+    it("integers are exact to 64 bits, as value and as key (S19)", function()
+      local w = world.new { source = "CREATE TABLE s(id INTEGER PRIMARY KEY, v INTEGER);" }
+      for _, n in ipairs(INTEGERS) do w:source(("INSERT INTO s VALUES (%s, %s)"):format(n, n)) end
+      copy(w, way)
+      copy(w, way)
+      assert.same(w:source_rows "SELECT id, v, typeof(v) FROM s ORDER BY 1", w:rows "SELECT id, v, typeof(v) FROM t ORDER BY 1")
+    end)
+
     it("text keeps every byte (S25)", function()
       local w = world.new { source = "CREATE TABLE s(id INTEGER PRIMARY KEY, v TEXT);" }
       local values = { "a\0b", "\252", "\240\159\146\150 e\204\129", "", "\0", "\0\0x", ("x"):rep(1000000), "\r\n\t'\"\\", "\239\187\191bom" }
@@ -68,6 +78,26 @@ describe("values in Lua", function()
         assert(#row.b == 2 and row.b == "\0\255")
       end
     ]]):ok "j.lua"
+  end)
+
+  it("may be changed, dropped and added by map", function()
+    local w = world.new { source = "CREATE TABLE s(id INTEGER PRIMARY KEY, v TEXT, n INTEGER); INSERT INTO s VALUES (1,'a',5),(2,'b',6),(3,'c',NULL);" }
+    w:job("j", [[
+      job {}
+      local rows = extract { from = "s" }
+      local mapped = rows:map(function(row)
+        if row.id == 2 then return nil end
+        row.v = row.v:upper()
+        row.total = "12345678901234567890.10"
+        row.raw = blob("\0\1")
+        if row.id == 3 then row.v = nil end
+        return row
+      end, { total = "numeric(30,2)", raw = "blob" })
+      merge { mapped, into = "t", key = "id" }
+      reconcile { mapped, with = "t", sum = "n" }
+    ]]):ok "j.lua"
+    assert.same({ "1|A|5|12345678901234567890.10|x'0001'", "3|NULL|NULL|12345678901234567890.10|x'0001'" },
+      w:rows "SELECT id, v, n, total, raw FROM t ORDER BY 1")
   end)
 
   it("filter keeps what the function says", function()
@@ -206,11 +236,29 @@ describe("exact totals (S20)", function()
     local r = w:lrun "j.lua"
     return w:one "SELECT source_value, warehouse_value FROM lrun_checks WHERE metric = 'sum(v)'", r.status, r
   end
+  local TENTHS = { "0.1", "0.1", "0.1", "0.1", "0.1", "0.1", "0.1", "0.1", "0.1", "0.1" }
+
+  it("ten times 0.1 is 1.0", function()
+    for type, expected in pairs { REAL = "1.0", ["DECIMAL(10,2)"] = "1.00", NUMERIC = "1.0", [""] = "1.0", TEXT = "1.0" } do
+      local sum, status = total(type, TENTHS)
+      assert.equal(0, status, type)
+      local a, b = sum:match "^(.*)|(.*)$"
+      assert.equal(a, b)
+      assert.equal(tonumber(expected), tonumber(a), type)
+      assert.is_truthy(a == "1" or a:find "^1%.0+$", type .. " " .. a)
+    end
+  end)
 
   it("of thirty digits are exact", function()
     local sum, status = total("TEXT", { "'123456789012345678901234567890.12'", "'0.00000000000000000000000000001'", "'-123456789012345678901234567890.11'" })
     assert.equal(0, status)
     assert.equal("0.01000000000000000000000000001|0.01000000000000000000000000001", sum)
+  end)
+
+  it("of integers do not overflow", function()
+    local sum, status = total("INTEGER", { "9223372036854775807", "9223372036854775807", "1" })
+    assert.equal(0, status)
+    assert.equal("18446744073709551615|18446744073709551615", sum)
   end)
 
   it("see one in the last of thirty digits", function()
@@ -222,5 +270,18 @@ describe("exact totals (S20)", function()
   it("print with the column's scale", function()
     assert.equal("22.50|22.50", (total("DECIMAL(10,2)", { "22.5" })))
     assert.equal("22.5|22.5", (total("NUMERIC", { "22.5" })))
+  end)
+
+  it("of group are exact too", function()
+    local w = world.new { source = "CREATE TABLE s(id INTEGER PRIMARY KEY, day TEXT, v REAL);" }
+    for i = 1, 10 do w:source(("INSERT INTO s VALUES (%d, '2026-01-01', 0.1)"):format(i)) end
+    w:job("j", [[
+      job { grain = "day" }
+      local rows = extract { from = "s", by = "day", window = window() }
+      local sums = group { rows, by = "day", total = "SUM(v)", n = "COUNT(*)" }
+      overwrite_partition { sums, into = "t" }
+      reconcile { rows, with = "t", sum = { v = "total" }, rows = false }
+    ]]):ok("j.lua", "--logical-date", "2026-01-01")
+    assert.equal("1|10", w:one "SELECT total = 1, n FROM t")
   end)
 end)

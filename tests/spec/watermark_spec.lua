@@ -14,11 +14,51 @@ local PLAIN = job "()"
 local IDS = "SELECT group_concat(id) FROM (SELECT id FROM t ORDER BY id)"
 
 describe("a watermark of run_start", function()
+  it("reads all before the first run, then each window once", function()
+    local w = world.with_t "INSERT INTO t VALUES (1,'a','2020-01-01 00:00:00'), (2,'b','2026-01-01 09:59:59.999999'), (3,'c','2026-01-01 10:00:00');"
+    w:job("j", PLAIN)
+    w:ok("j.lua", "--run-start", "2026-01-01 10:00:00")
+    assert.equal("1,2", w:one(IDS))
+    assert.equal("2026-01-01 10:00:00", w:watermark())
+    w:ok("j.lua", "--run-start", "2026-01-01 11:00:00")
+    assert.equal("1,2,3", w:one(IDS))
+    assert.equal("1", w:last_run().rows_read)
+    assert.equal("2026-01-01 11:00:00", w:watermark())
+  end)
+
+  it("takes ties at the mark in the next window and loses none (S03)", function()
+    local w = world.with_t "INSERT INTO t VALUES (1,'a','2026-01-01 10:00:00'), (2,'b','2026-01-01 10:00:00');"
+    w:job("j", PLAIN)
+    w:ok("j.lua", "--run-start", "2026-01-01 10:00:00")
+    assert.equal("NULL", w:one(IDS))
+    w:source "INSERT INTO t VALUES (3,'c','2026-01-01 10:00:00')"
+    w:ok("j.lua", "--run-start", "2026-01-01 10:00:01")
+    assert.equal("1,2,3", w:one(IDS))
+    w:ok("j.lua", "--run-start", "2026-01-01 10:00:02")
+    local run = w:last_run()
+    assert.equal("0 0 0", run.rows_read .. " " .. run.rows_inserted .. " " .. run.rows_updated)
+  end)
+
   it("begins at start where one is given", function()
     local w = world.with_t "INSERT INTO t VALUES (1,'a','2025-12-31 23:59:59'), (2,'b','2026-01-01 00:00:00');"
     w:job("j", job ' { start = "2026-01-01" }'):ok("j.lua", "--run-start", "2026-01-02")
     assert.equal("2", w:one(IDS))
     assert.equal("2026-01-02", w:watermark())
+  end)
+
+  it("moves its window, not itself, by a lookback (S05)", function()
+    local w = world.with_t [[INSERT INTO t VALUES (4,'old','2024-01-07 00:00:00'), (5,'old','2024-01-05 00:00:00'), (6,'x','2024-01-09 00:00:00');]]
+    w:job("j", PLAIN):ok("j.lua", "--run-start", "2024-01-10")
+    w:source [[INSERT INTO t VALUES (9,'late','2024-01-09 12:00:00');
+      UPDATE t SET v='new', updated_at='2024-01-08 23:00:00' WHERE id=5; UPDATE t SET v='unseen' WHERE id=4;]]
+    w:ok("j.lua", "--run-start", "2024-01-10")
+    assert.same({ "4|old", "5|old", "6|x" }, w:rows "SELECT id, v FROM t ORDER BY 1")
+    w:job("j", (PLAIN:gsub("watermark%(%)", "watermark(), lookback = days(2)")))
+    w:ok("j.lua", "--run-start", "2024-01-11")
+    assert.same({ "4|old", "5|new", "6|x", "9|late" }, w:rows "SELECT id, v FROM t ORDER BY 1")
+    assert.equal("2024-01-11", w:watermark())
+    assert.equal("2024-01-08|2024-01-11", w:one "SELECT window_start, window_stop FROM lrun_windows ORDER BY run_id DESC LIMIT 1")
+    assert.equal("3", w:last_run().rows_read)
   end)
 
   it("never moves back", function()
@@ -70,9 +110,119 @@ describe('a watermark that advances to the newest value', function()
     local r = w:ok("j.lua", "--run-start", "2026-03-04")
     assert.is_truthy(r.out:find("(2026-03-02 10:00:00, 2026-03-03 10:00:00]", 1, true), r.out)
   end)
+
+  it("does not run into the future: a row of 2099 stops no row of today (S24)", function()
+    local w = world.with_t "INSERT INTO t VALUES (1,'a','2026-01-01 10:00:00'), (2,'far','2099-01-01 00:00:00');"
+    w:job("j", NEWEST)
+    w:ok("j.lua", "--run-start", "2026-01-02")
+    assert.equal("1", w:one(IDS))
+    assert.equal("2026-01-01 10:00:00", w:watermark())
+    w:source "INSERT INTO t VALUES (3,'c','2026-01-02 10:00:00')"
+    w:ok("j.lua", "--run-start", "2026-01-03")
+    assert.equal("1,3", w:one(IDS))
+  end)
+
+  it("reads rows before 1970 on its first run (S24)", function()
+    local w = world.with_t "INSERT INTO t VALUES (1,'a','1969-12-31 00:00:00'), (2,'b','1970-01-01 00:00:00'), (3,'c','0001-01-01 00:00:00');"
+    w:job("j", NEWEST):ok "j.lua"
+    assert.equal("1,2,3", w:one(IDS))
+    w:job("k", PLAIN):warehouse "DELETE FROM t"
+    w:ok "k.lua"
+    assert.equal("1,2,3", w:one(IDS))
+  end)
+
+  it("is exact as an integer, to 2^63-1 (S19)", function()
+    for _, top in ipairs { "9007199254740993", "9223372036854775807" } do
+      local w = world.new { source = "CREATE TABLE s(id INTEGER PRIMARY KEY, seq INTEGER); INSERT INTO s VALUES (1, 5), (2, " .. top .. " - 1);" }
+      w:job("j", [[
+        job {}
+        local rows = extract { from = "s", by = "seq", window = window { since = watermark { start = 0, advance = "newest" } } }
+        merge { rows, into = "t", key = "id" }
+      ]])
+      w:ok "j.lua"
+      w:source("INSERT INTO s VALUES (3, " .. top .. ")")
+      w:ok "j.lua"
+      assert.equal("1", w:last_run().rows_read)
+      assert.equal(top, w:watermark())
+      assert.same({ "5", (top:gsub("%d$", function(d) return tostring(d - 1) end)), top }, w:rows "SELECT seq FROM t ORDER BY id")
+      w:ok "j.lua"
+      assert.equal("0", w:last_run().rows_read)
+    end
+  end)
+
+  it("stays where it is when nothing is newer", function()
+    local w = world.with_t()
+    w:job("j", NEWEST):ok "j.lua"
+    assert.is_truthy(w:watermark() ~= "NULL")
+    w:source "INSERT INTO t VALUES (1,'a','2026-01-01 10:00:00')"
+    w:ok "j.lua"
+    w:source "DELETE FROM t"
+    w:ok "j.lua"
+    assert.equal("2026-01-01 10:00:00", w:watermark())
+    assert.equal("1", w:one(IDS))
+  end)
 end)
 
 describe("a watermark", function()
+  it("is not touched by a run with a logical date (S17)", function()
+    for _, text in ipairs { PLAIN, NEWEST, job '(), lookback = days(3)' } do
+      local w = world.with_t "INSERT INTO t VALUES (1,'a','2023-12-15 00:00:00'), (2,'b','2023-12-15 23:59:59'), (3,'c','2023-12-16 00:00:00');"
+      w:job("j", text)
+      -- A past day before there is a watermark makes none.
+      w:ok("j.lua", "--logical-date", "2023-12-15")
+      assert.equal("0", w:one "SELECT count(*) FROM lrun_watermarks")
+      assert.equal("1,2", w:one(IDS))
+      assert.equal("2023-12-15|2023-12-16", w:one "SELECT window_start, window_stop FROM lrun_windows")
+      w:ok("j.lua", "--run-start", "2024-02-01")
+      local mark = w:watermark()
+      w:ok("j.lua", "--logical-date", "2023-12-15")
+      w:ok("j.lua", "--logical-date", "2025-12-15")
+      assert.equal(mark, w:watermark())
+      w:job("j", text .. "error 'stop'"):lrun("j.lua", "--logical-date", "2023-12-15")
+      assert.equal(mark, w:watermark())
+      w:job("j", text):ok("j.lua", "--run-start", "2024-02-02")
+      if text == PLAIN then
+        assert.equal("2024-02-01|2024-02-02", w:one "SELECT window_start, window_stop FROM lrun_windows ORDER BY run_id DESC LIMIT 1")
+      end
+    end
+  end)
+
+  it("is saved only if a write consumed the window's rows", function()
+    local w = world.with_t "INSERT INTO t VALUES (1,'a','2026-01-01 10:00:00');"
+    w:job("j", (PLAIN:gsub("merge.*", "print(rows:count())\n")))
+    w:ok("j.lua", "--run-start", "2026-01-02")
+    assert.equal("0", w:one "SELECT count(*) FROM lrun_watermarks")
+  end)
+
+  it("that was saved with other parameters is refused", function()
+    local w = world.with_t "INSERT INTO t VALUES (1,'a','2026-01-01 10:00:00');"
+    w:job("j", PLAIN .. 'print(param("region", "none"))\n')
+    w:ok("j.lua", "--run-start", "2026-01-02", "--param", "region=EU")
+    local state = w:state()
+    w:refused(1, { "region", "name" }, "j.lua", "--run-start", "2026-01-03", "--param", "region=US")
+    w:refused(1, { "region", "name" }, "j.lua", "--run-start", "2026-01-03")
+    assert.equal(state, w:state())
+    w:ok("j.lua", "--run-start", "2026-01-03", "--param", "region=EU")
+    -- With the parameter in the name each has its own.
+    w:job("k", (PLAIN:gsub('job { grain = "day" }', 'job { name = "k_" .. param "region", grain = "day" }')))
+    w:ok("k.lua", "--run-start", "2026-01-02", "--param", "region=EU")
+    w:ok("k.lua", "--run-start", "2026-01-03", "--param", "region=US")
+    assert.same({ "j|2026-01-03", "k_EU|2026-01-02", "k_US|2026-01-03" }, w:rows "SELECT job, value FROM lrun_watermarks ORDER BY 1")
+  end)
+
+  it("refuses a write that would make its target anew", function()
+    local w = world.with_t "INSERT INTO t VALUES (1,'a','2026-01-01 10:00:00');"
+    w:warehouse "DROP TABLE t"
+    w:job("j", PLAIN)
+    w:ok("j.lua", "--run-start", "2026-01-02")
+    w:warehouse "DROP TABLE t"
+    w:refused(1, { "j.lua:3", "t", "watermark", "--clear" }, "j.lua", "--run-start", "2026-01-03")
+    assert.equal("0", w:one "SELECT count(*) FROM sqlite_master WHERE name = 't'")
+    w:ok("watermark", "j.lua", "--clear", "--yes")
+    w:ok("j.lua", "--run-start", "2026-01-03")
+    assert.equal("1", w:one(IDS))
+  end)
+
   it("has a name where a job needs two", function()
     local w = world.new { source = [[
       CREATE TABLE a(id INTEGER PRIMARY KEY, at TEXT); INSERT INTO a VALUES (1, '2026-01-01');
