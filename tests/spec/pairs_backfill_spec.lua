@@ -190,12 +190,17 @@ pairs_of.each("a backfill", function(pair)
     w:wait_for "ready"
     local status = w:ok("status").out
     assert.is_truthy(status:find("running since", 1, true), status)
-    local r = backfill(w, "--lock-timeout", "300ms")
-    assert.equal(4, r.status, r.err)
-    r = w:lrun("backfill", "j.lua", "--from", "2026-01-01", "--to", "2026-01-02", "--lock-timeout", "300ms")
-    assert.equal(4, r.status, r.err)
-    r = w:lrun("j.lua", "--logical-date", "2026-01-21", "--lock-timeout", "300ms")
-    assert.equal(4, r.status, r.err)
+    for _, argv in ipairs {
+      { "backfill", "j.lua", table.unpack(RANGE) }, { "backfill", "j.lua", "--from", "2026-01-01", "--to", "2026-01-02" },
+      { "j.lua", "--logical-date", "2026-01-21" },
+    } do
+      argv[#argv + 1] = "--lock-timeout"
+      argv[#argv + 1] = "300ms"
+      local r = w:lrun(table.unpack(argv))
+      assert.equal(4, r.status, r.err)
+      assert.is_truthy(r.err:find(("backfill 1 of j, 2026-01-19 .. 2026-01-21, is at work since %s"):format(os.date "!%Y"), 1, true), r.err)
+      assert.is_truthy(r.err:find(tostring(p.pid), 1, true), r.err)
+    end
     local night = w:start("j.lua", "--logical-date", "2026-01-21")
     w:write("go", "")
     assert.equal(0, night:wait().status)
