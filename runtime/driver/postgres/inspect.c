@@ -29,11 +29,8 @@ int lr_pg_inspect(lr_conn *c, const char *sql, const lr_inspection **out, lr_err
     if (seen->forbidden != NULL) return 0;
     int entered;
     if (lr_pg_enter(c, &entered, e) != 0) return -1;
-    PGresult *r = PQprepare(c->pg, "", sql, 0, NULL);
-    int failed = PQresultStatus(r) == PGRES_COMMAND_OK ? 0 : lr_pg_error(c, r, sql, e);
-    PQclear(r);
-    r = failed == 0 ? PQdescribePrepared(c->pg, "") : NULL;
-    if (failed == 0) failed = PQresultStatus(r) == PGRES_COMMAND_OK ? 0 : lr_pg_error(c, r, sql, e);
+    PGresult *r = lr_pg_describe(c, sql, e);
+    int failed = r != NULL ? 0 : -1;
     seen->parameters = failed == 0 ? PQnparams(r) : 0;
     seen->ncolumns = failed == 0 ? PQnfields(r) : 0;
     lr_column *columns = lr_alloc(&c->inspected, (size_t)(seen->ncolumns + 1) * sizeof *columns);
