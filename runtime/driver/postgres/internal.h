@@ -64,6 +64,9 @@ PGresult *lr_pg_run_format(lr_conn *c, const char *sql, const lr_value *params, 
 /* A hint for "permission denied": what the role lacks, and the GRANT. */
 void lr_pg_privilege_hint(lr_conn *c, const char *message, const char *sql, lr_err *e);
 
+/* Ask the server to end what it does for this connection. */
+void lr_pg_cancel(lr_conn *c);
+
 /* Wait until a result is complete. -1 where the connection broke. */
 int lr_pg_wait(lr_conn *c, lr_err *e);
 

@@ -110,17 +110,22 @@ int lr_pg_error(lr_conn *c, const PGresult *r, const char *sql, lr_err *e)
     return -1;
 }
 
+void lr_pg_cancel(lr_conn *c)
+{
+    char why[256];
+    PGcancel *cancel = c != NULL ? PQgetCancel(c->pg) : NULL;
+    if (cancel != NULL) PQcancel(cancel, why, sizeof why);
+    PQfreeCancel(cancel);
+}
+
 int lr_pg_wait(lr_conn *c, lr_err *e)
 {
     while (PQisBusy(c->pg)) {
         struct pollfd fd = {PQsocket(c->pg), POLLIN, 0};
         poll(&fd, 1, 100);
         if (!c->stopped && c->how.poll != NULL && c->how.poll(c->how.arg)) {
-            char why[256];
             c->stopped = 1;
-            PGcancel *cancel = PQgetCancel(c->pg);
-            if (cancel != NULL) PQcancel(cancel, why, sizeof why);
-            PQfreeCancel(cancel);
+            lr_pg_cancel(c);
         }
         if (!PQconsumeInput(c->pg)) return lr_pg_error(c, NULL, NULL, e);
     }
@@ -189,14 +194,6 @@ static void pg_rollback(lr_conn *c)
     c->how.poll = ask;
 }
 
-static void pg_cancel(lr_conn *c)
-{
-    char why[256];
-    PGcancel *cancel = c != NULL ? PQgetCancel(c->pg) : NULL;
-    if (cancel != NULL) PQcancel(cancel, why, sizeof why);
-    PQfreeCancel(cancel);
-}
-
 static int pg_reach(lr_conn *c, const lr_open *other, const char *schema, lr_err *e)
 {
     (void)c;
@@ -257,7 +254,7 @@ static const lr_driver driver = {
     .begin = pg_begin,
     .commit = pg_commit,
     .rollback = pg_rollback,
-    .cancel = pg_cancel,
+    .cancel = lr_pg_cancel,
     .exec = lr_pg_exec,
     .query = lr_pg_query,
     .scan = lr_pg_scan,

@@ -85,11 +85,9 @@ int lr_pg_copy_result(lr_conn *c, int line, lr_err *e)
 
 void lr_pg_copy_stop(lr_conn *c)
 {
-    char why[256], *line = NULL;
+    char *line = NULL;
     PGresult *r;
-    PGcancel *cancel = PQgetCancel(c->pg);
-    if (cancel != NULL) PQcancel(cancel, why, sizeof why);
-    PQfreeCancel(cancel);
+    lr_pg_cancel(c);
     while (PQgetCopyData(c->pg, &line, 0) > 0) PQfreemem(line);
     while ((r = PQgetResult(c->pg)) != NULL) PQclear(r);
 }

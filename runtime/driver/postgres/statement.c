@@ -94,16 +94,13 @@ int lr_pg_ask(lr_conn *c, const char *sql, const lr_value *params, int n, lr_err
 /* Was it sent already? What else was sent is of no use any more. */
 static int asked(lr_conn *c, const char *sql)
 {
-    char why[256];
     PGresult *r;
     if (c->asked == NULL) return 0;
     int same = strcmp(c->asked, sql) == 0;
     free(c->asked);
     c->asked = NULL;
     if (same) return 1;
-    PGcancel *cancel = PQgetCancel(c->pg);
-    if (cancel != NULL) PQcancel(cancel, why, sizeof why);
-    PQfreeCancel(cancel);
+    lr_pg_cancel(c);
     while ((r = PQgetResult(c->pg)) != NULL) PQclear(r);
     return 0;
 }
