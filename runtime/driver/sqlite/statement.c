@@ -83,6 +83,15 @@ void lr_sqlite_cache_clear(lr_conn *c)
     memset(c->cache, 0, sizeof c->cache);
 }
 
+/* A date or time as it is kept; returns its length. */
+static size_t time_text(const lr_value *v, char out[40])
+{
+    if (v->type == LR_DATE) return strlen(lr_format_date(lr_zone_utc(), v->i * LR_US_PER_DAY, out));
+    lr_format_instant(lr_zone_utc(), v->i, out);
+    if (v->type == LR_TIMESTAMPTZ) strcat(out, "+00");
+    return strlen(out);
+}
+
 static int bind_one(sqlite3_stmt *stmt, int at, const lr_value *v)
 {
     char text[40];
@@ -101,15 +110,9 @@ static int bind_one(sqlite3_stmt *stmt, int at, const lr_value *v)
         if (v->s.n == 0) return sqlite3_bind_zeroblob(stmt, at, 0);
         return sqlite3_bind_blob64(stmt, at, v->s.p, v->s.n, SQLITE_TRANSIENT);
     case LR_DATE:
-        lr_format_date(lr_zone_utc(), v->i * LR_US_PER_DAY, text);
-        return sqlite3_bind_text(stmt, at, text, -1, SQLITE_TRANSIENT);
     case LR_TIMESTAMP:
-        lr_format_instant(lr_zone_utc(), v->i, text);
-        return sqlite3_bind_text(stmt, at, text, -1, SQLITE_TRANSIENT);
     case LR_TIMESTAMPTZ:
-        lr_format_instant(lr_zone_utc(), v->i, text);
-        strcat(text, "+00");
-        return sqlite3_bind_text(stmt, at, text, -1, SQLITE_TRANSIENT);
+        return sqlite3_bind_text64(stmt, at, text, time_text(v, text), SQLITE_TRANSIENT, SQLITE_UTF8);
     }
     return SQLITE_MISUSE;
 }
@@ -343,19 +346,9 @@ static int short_number(const lr_value *v, lr_value *out)
 static int bind_time(lr_sink *s, int at, const lr_value *v)
 {
     char *text = s->texts[at];
-    size_t n;
-    if (v->type == LR_DATE) {
-        if (s->days[at] != v->i) lr_format_date(lr_zone_utc(), v->i * LR_US_PER_DAY, text);
-        s->days[at] = v->i;
-        n = strlen(text);
-    } else {
-        s->days[at] = INT64_MIN;
-        n = strlen(lr_format_instant(lr_zone_utc(), v->i, text));
-        if (v->type == LR_TIMESTAMPTZ) {
-            memcpy(text + n, "+00", 4);
-            n += 3;
-        }
-    }
+    int64_t day = v->type == LR_DATE ? v->i : INT64_MIN;
+    size_t n = day != INT64_MIN && day == s->days[at] ? strlen(text) : time_text(v, text);
+    s->days[at] = day;
     return sqlite3_bind_text64(s->stmt, at + 1, text, n, SQLITE_STATIC, SQLITE_UTF8);
 }
 
