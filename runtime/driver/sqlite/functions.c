@@ -136,11 +136,9 @@ static int pair_of(const unsigned char *p, int low, int high)
 
 static int form_of(const unsigned char *p, int n)
 {
-    static const int days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     if (n < 10 || pair_of(p, 0, 99) < 0 || pair_of(p + 2, 0, 99) < 0 || p[4] != '-' || p[7] != '-') return 0;
     int month = pair_of(p + 5, 1, 12), year = pair_of(p, 0, 99) * 100 + pair_of(p + 2, 0, 99);
-    int day = pair_of(p + 8, 1, month > 0 ? days[month - 1] : 0);
-    if (day < 0 || (month == 2 && day == 29 && (year % 4 != 0 || (year % 100 == 0 && year % 400 != 0)))) return 0;
+    if (month < 0 || pair_of(p + 8, 1, lr_days_in_month(year, month)) < 0) return 0;
     if (n == 10) return 1;
     if (n < 16 || (p[10] != ' ' && p[10] != 'T') || pair_of(p + 11, 0, 23) < 0 || p[13] != ':' || pair_of(p + 14, 0, 59) < 0) return 0;
     if (n == 16) return 2;
