@@ -36,7 +36,7 @@ static void fold(lr_sql *q, const lr_hashed *columns, int n)
         for (int i = 0; i < count; i++) forms[i] = (char)columns[from + i].form;
         forms[count] = 0;
         lr_value letters = lr_textn(forms, (size_t)count);
-        /* the mix of parts takes them in one by one, as xor is missing here */
+        /* SQLite's own SQL has no xor to join the parts */
         if (n > MOST) lr_sqlf(q, from == 0 ? "lrun_xor(" : ", ");
         lr_sqlf(q, "lrun_fold(%d, %V", count > 0 ? columns[from].seed : 0, &letters);
         for (int i = 0; i < count; i++) lr_sqlf(q, ", %I", columns[from + i].name);

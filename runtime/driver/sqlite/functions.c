@@ -4,7 +4,7 @@
  *                                   an error where the value is no time
  *   lrun_moment(value, mode, zone)  the instant as text of the zone's clock, a bare
  *                                   date at midnight
- *   lrun_try_us(value, zone)        the same for ISO text, else NULL
+ *   lrun_try_us(value, zone)        as lrun_us for ISO text, else NULL
  *   lrun_misplaced(value, mode, zone, start, its instant, start_open, stop, its instant, stop_closed)
  *                                   1 where comparing the stored form with the
  *                                   bounds puts the value on another side than
