@@ -166,9 +166,7 @@ static int finish(const lr_copy *c, lr_statements *out, lr_err *e)
 static int counts_up(void *arg, const char **row, lr_err *e)
 {
     (void)e;
-    const char *p = strstr(row[0], "AUTOINCREMENT");
-    for (p = row[0]; *p != 0; p++)
-        if (strncasecmp(p, "autoincrement", 13) == 0) *(int *)arg = 1;
+    *(int *)arg = mentions(row[0], "AUTOINCREMENT");
     return 0;
 }
 
