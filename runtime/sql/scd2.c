@@ -57,6 +57,15 @@ static int is_loose(const lr_scd2 *s, const char *name)
     return at >= 0 && s->dim->fields[at].loose;
 }
 
+/* Does the version say something else than the sighting in this column? */
+static void differs(const lr_scd2 *s, lr_sql *q, const char *before, int i, const char *after)
+{
+    lr_sql a = column(q, "dim", s->track[i]), b = column(q, "new", s->track[i]);
+    lr_sqlf(q, "%s", before);
+    s->d->distinct(q, &a, &b, is_loose(s, s->track[i]));
+    lr_sqlf(q, "%s", after);
+}
+
 /* A key as the text of lrun_scd2_seen. */
 static void key_text(const lr_scd2 *s, lr_sql *q, const char *qualifier)
 {
@@ -132,12 +141,7 @@ void lr_scd2_changed_keys(const lr_scd2 *s, lr_sql *q)
     same_key(s, q, "dim", "new");
     lr_sqlf(q, " AND ");
     covers(s, q, &at);
-    for (int i = 0; i < s->ntrack; i++) {
-        lr_sql a = column(q, "dim", s->track[i]), b = column(q, "new", s->track[i]);
-        lr_sqlf(q, " AND NOT (");
-        s->d->distinct(q, &a, &b, is_loose(s, s->track[i]));
-        lr_sqlf(q, ")");
-    }
+    for (int i = 0; i < s->ntrack; i++) differs(s, q, " AND NOT (", i, ")");
     lr_sqlf(q, ") AND NOT EXISTS (SELECT 1 FROM %T AS \"simple\" WHERE ", &s->simple);
     same_key(s, q, "simple", "new");
     lr_sqlf(q, ") GROUP BY ");
@@ -196,11 +200,7 @@ void lr_scd2_simple(const lr_scd2 *s, lr_sql *q)
     lr_sqlf(q, ") ELSE ");
     instant(s, q, "dim", s->from, s->from_decl);
     lr_sqlf(q, " < %Q AND (1 = 0", &at);
-    for (int i = 0; i < s->ntrack; i++) {
-        lr_sql a = column(q, "dim", s->track[i]), b = column(q, "new", s->track[i]);
-        lr_sqlf(q, " OR ");
-        s->d->distinct(q, &a, &b, is_loose(s, s->track[i]));
-    }
+    for (int i = 0; i < s->ntrack; i++) differs(s, q, " OR ", i, "");
     lr_sqlf(q, ") END");
     nothing_after(s, q, 0);
     nothing_after(s, q, 1);
@@ -446,12 +446,9 @@ void lr_scd2_fill(const lr_scd2 *s, const char *const *added, int n, lr_sql *q)
     lr_sqlf(q, " AND ");
     covers(s, q, &at);
     for (int i = 0; i < s->ntrack; i++) {
-        lr_sql a = column(q, "dim", s->track[i]), b = column(q, "new", s->track[i]);
         int new = 0;
         for (int j = 0; j < n; j++) new |= strcmp(added[j], s->track[i]) == 0;
-        if (!new) lr_sqlf(q, " AND NOT (");
-        if (!new) s->d->distinct(q, &a, &b, is_loose(s, s->track[i]));
-        if (!new) lr_sqlf(q, ")");
+        if (!new) differs(s, q, " AND NOT (", i, ")");
     }
 }
 
@@ -485,8 +482,10 @@ int lr_scd2_keep(const lr_scd2 *s, int kind, lr_sql *q)
         lr_sqlf(q, " AND ");
         instant(s, q, "dim", s->from, s->from_decl);
         lr_sqlf(q, " = %Q WHERE \"k\".%I IS NULL AND \"dim\".%I IS NULL", &at, s->key[0], s->key[0]);
-        lr_sql then = s->absent != NULL ? absent_instant(s, q) : at;
-        if (s->absent != NULL) lr_sqlf(q, " AND %Q <> %Q", &at, &then);
+        if (s->absent != NULL) {
+            lr_sql then = absent_instant(s, q);
+            lr_sqlf(q, " AND %Q <> %Q", &at, &then);
+        }
     } else {
         lr_value name = lr_text(s->all_name);
         if (s->absent == NULL) return 0;
