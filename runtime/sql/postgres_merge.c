@@ -154,13 +154,13 @@ static void on_conflict(lr_sql *q, lr_arena *a, const lr_merge *m, int update)
  * aside; then the old ones are deleted by key. */
 static void replace(lr_arena *a, const lr_merge *m, lr_step_sql *out, int *n)
 {
-    lr_sql *q = step(a, out, n, LR_KEEPS), columns = lr_sql_new(a);
-    lr_sqlf(q, m->stages == 2 ? "CREATE TABLE %T AS SELECT " : "CREATE TEMP TABLE %T ON COMMIT DROP AS SELECT ", &m->scratch);
-    column_list(q, m, "\"rows\".");
+    lr_sql *q = step(a, out, n, LR_KEEPS), columns = lr_sql_new(a), rows = lr_sql_new(a);
+    lr_sqlf(&rows, "SELECT ");
+    column_list(&rows, m, "\"rows\".");
     column_list(&columns, m, "");
-    stamped(q, m);
+    stamped(&rows, m);
     if (m->stamp != NULL) {
-        lr_sqlf(q, " AS %I", m->stamp);
+        lr_sqlf(&rows, " AS %I", m->stamp);
         lr_sqlf(&columns, ", %I", m->stamp);
     }
     for (int i = 0; i < m->target->nfields; i++) {
@@ -168,13 +168,14 @@ static void replace(lr_arena *a, const lr_merge *m, lr_step_sql *out, int *n)
         int ours = f->generated || (m->stamp != NULL && strcmp(f->name, m->stamp) == 0);
         for (int j = 0; j < m->n; j++) ours |= strcmp(m->columns[j], f->name) == 0;
         if (ours) continue;
-        lr_sqlf(q, ", \"target\".%I", f->name);
+        lr_sqlf(&rows, ", \"target\".%I", f->name);
         lr_sqlf(&columns, ", %I", f->name);
     }
-    lr_sqlf(q, " FROM %T AS \"target\" JOIN (%Q) AS \"rows\" ON ", &m->target->table, m->rows);
-    same_key(q, m);
-    lr_sqlf(q, " WHERE ");
-    differs(q, a, m, "rows");
+    lr_sqlf(&rows, " FROM %T AS \"target\" JOIN (%Q) AS \"rows\" ON ", &m->target->table, m->rows);
+    same_key(&rows, m);
+    lr_sqlf(&rows, " WHERE ");
+    differs(&rows, a, m, "rows");
+    lr_postgres_dialect.keep(q, &m->scratch, &rows, m->stages == 2 ? 2 : 1);
     q = step(a, out, n, LR_DELETES);
     lr_sqlf(q, "DELETE FROM %T AS \"target\" USING %T AS \"rows\" WHERE ", &m->target->table, &m->scratch);
     same_key(q, m);
