@@ -24,6 +24,7 @@ int main(int argc, char **argv)
 {
     const char *slash = strrchr(argv[0], '/'), *name = slash != NULL ? slash + 1 : argv[0];
     char folder[256], path[600];
+    int inputs = 0;
     (void)argc;
     snprintf(folder, sizeof folder, "tests/fuzz/corpus/%s", strchr(name, '_') + 1);
     DIR *d = opendir(folder);
@@ -32,7 +33,9 @@ int main(int argc, char **argv)
         if (entry->d_name[0] == '.') continue;
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
         one(path);
+        inputs++;
     }
+    CHECK(inputs > 0);
     if (d != NULL) closedir(d);
     return check_done();
 }
