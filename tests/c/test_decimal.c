@@ -134,8 +134,8 @@ static void plain_reals(void)
     char text[50];
     for (size_t i = 0; i < sizeof some / sizeof some[0]; i++) plain(some[i]);
     for (int i = 0; i < 200000; i++) {
-        plain((double)(rand() % 100000000) / (double[]){ 1, 10, 100, 1000 }[i % 4]);
-        plain(ldexp((double)rand() - RAND_MAX / 2.0, rand() % 200 - 130));
+        plain((double)check_between(0, 100000000) / (double[]){ 1, 10, 100, 1000 }[i % 4]);
+        plain(ldexp((double)check_between(-INT32_MAX, INT32_MAX), (int)check_between(-130, 70)));
     }
     CHECK_INT((long long)lr_real_plain(NAN, text, sizeof text), 0);
     CHECK_INT((long long)lr_real_plain(-INFINITY, text, sizeof text), 0);
