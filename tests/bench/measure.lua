@@ -73,7 +73,7 @@ end
 
 -- A lane: name, figure, target, and for both sides a function of the round that
 -- makes what the program needs and returns its arguments; floor may be missing.
--- after(side), optional, looks at what was made. Prints the lane's line and
+-- after(), optional, looks at what was made and may return words for the line. Prints the lane's line and
 -- returns lrun's MB.
 function measure.lane(lane, runs)
   local sides = { floor = { s = {}, cpu = {}, mb = 0 }, lrun = { s = {}, cpu = {}, mb = 0 } }
@@ -96,6 +96,14 @@ function measure.lane(lane, runs)
     value("%.3f", median(floor.cpu)), value("%.3f", median(ours.cpu)), value("%.1f", s and floor.mb), value("%.1f", ours.mb)))
   io.flush()
   return ours.mb
+end
+
+-- Peak memory: each lane once, without its floor.
+function measure.memory(lanes, most)
+  for _, lane in ipairs(lanes) do
+    lane.floor, lane.figure, lane.target = nil, nil, most
+    measure.lane(lane, 1)
+  end
 end
 
 return measure

@@ -24,9 +24,10 @@ function postgres.start()
   local pid = stat:read "a":match "%d+"
   local dir = output_of({ "sh", CLUSTER, "start", pid, table.unpack(SETTINGS) }):match "[^\n]+"
   local server = { dir = dir, psql = output_of({ "sh", CLUSTER, "bin" }):match "[^\n]+" .. "/psql" }
-  postgres.__close = function(self) call("sh", CLUSTER, "stop", self.dir) end
   return setmetatable(server, postgres)
 end
+
+function postgres:__close() call("sh", CLUSTER, "stop", self.dir) end
 
 function postgres:url(database) return ("host=%s user=postgres dbname=%s"):format(self.dir, database) end
 
@@ -108,7 +109,7 @@ local function into_server(self, pair, lane, target, title, floor_from, source)
     end,
     after = function()
       self:check "target"
-      return lane == "unchanged" and (" (%s rows written)"):format(self:written()) or ""
+      return lane == "unchanged" and (" (%s rows written)"):format(self:written()) or nil
     end,
   }
 end
@@ -123,10 +124,7 @@ local function out_of_server(self, dir, lane)
     name = "PostgreSQL to SQLite, " .. NAMES[lane], figure = measure.speed, target = ">= 0.95",
     floor = function() return { measure.bin .. "/floor_pg", "from_pg", lane, self:url "of_source", ready() } end,
     lrun = function() return measure.job(lane, self:url "of_source", "sqlite:" .. ready()) end,
-    after = function()
-      self:check_file(target)
-      return ""
-    end,
+    after = function() self:check_file(target) end,
   }
 end
 
@@ -142,10 +140,7 @@ local function inside(self, lane)
       local url = ready()
       return measure.job(lane .. "_shop", url, url)
     end,
-    after = function()
-      self:check "target"
-      return ""
-    end,
+    after = function() self:check "target" end,
   }
 end
 
@@ -197,13 +192,9 @@ function postgres:run(dir)
   end
 end
 
--- Peak memory of the client: each lane once, without its floor.
 function postgres:memory(dir, most)
   self:prepare(dir)
-  for _, lane in ipairs(self:lanes(dir)) do
-    lane.floor, lane.figure, lane.target = nil, nil, most
-    measure.lane(lane, 1)
-  end
+  measure.memory(self:lanes(dir), most)
 end
 
 return postgres

@@ -119,14 +119,9 @@ function sqlite.run(dir, n)
   wanted(map_lane(dir, "map and load", "map", n))
 end
 
--- Peak memory: each lane once, without its floor.
 function sqlite.memory(dir, n, most)
-  local lanes = { table_lane(dir, "SQLite, load", "load", "none"), table_lane(dir, "SQLite, merge", "merge", "half"),
-                  map_lane(dir, "SQLite, map and load", "map", n) }
-  for _, lane in ipairs(lanes) do
-    lane.floor, lane.figure, lane.target = nil, nil, most
-    measure.lane(lane, 1)
-  end
+  measure.memory({ table_lane(dir, "SQLite, load", "load", "none"), table_lane(dir, "SQLite, merge", "merge", "half"),
+                   map_lane(dir, "SQLite, map and load", "map", n) }, most)
 end
 
 return sqlite
