@@ -71,10 +71,16 @@ for _, name in ipairs { "sqlite->postgresql", "postgresql->postgresql", "postgre
         assert.same({ "1|a", "2|new" }, w:rows("SELECT id, v FROM " .. t .. " ORDER BY id"))
       end
       assert.same({ "1|a", "2|b" }, w:rows "SELECT id, v FROM t4 ORDER BY id")
+      -- a merge that sets rows aside does so beside the ledger too
+      w:source "UPDATE s SET v = 'newer' WHERE id = 2"
+      w:ok("j.lua", "--run-start", "2026-01-05", "--ledger-schema", "led", { env = { LRUN_PG_MERGE = "delete_insert" } })
+      for _, t in ipairs { "t", "t2", "t3", "t5" } do
+        assert.same({ "1|a", "2|newer" }, w:rows("SELECT id, v FROM " .. t .. " ORDER BY id"))
+      end
       -- Nothing but the ledger is in its schema, and it is nowhere else.
       assert.equal("0", w:one "SELECT count(*) FROM pg_class WHERE relname LIKE 'lrun_stage%'")
       assert.equal("led", w:one "SELECT string_agg(DISTINCT relnamespace::regnamespace::text, ',') FROM pg_class WHERE relname LIKE 'lrun_%'")
-      assert.equal("succeeded succeeded", w:one "SELECT string_agg(status, ' ') FROM led.lrun_runs")
+      assert.equal("succeeded succeeded succeeded", w:one "SELECT string_agg(status, ' ') FROM led.lrun_runs")
       w:ok("status", "j.lua", "--ledger-schema", "led")
       w:ok("plan", "j.lua", "--ledger-schema", "led")
       drop_roles(w)
