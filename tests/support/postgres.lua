@@ -16,13 +16,18 @@ local SESSION = "-c timezone=UTC -c datestyle=ISO,YMD -c intervalstyle=postgres 
   "-c extra_float_digits=1 -c client_min_messages=warning -c standard_conforming_strings=on -c client_encoding=UTF8 " ..
   "-c search_path=public -c default_transaction_isolation=read\\ committed"
 
+local used
 local function server()
-  local url = os.getenv "LRUN_TEST_PG_URL"
+  local url = used or os.getenv "LRUN_TEST_PG_URL"
   if not url or url == "" then
     error("no PostgreSQL server: run the specs by make test, or set LRUN_TEST_PG_URL=postgresql://...", 0)
   end
   return url
 end
+
+-- The server's URL; use(url) takes another one for this spec.
+M.server = server
+function M.use(url) used = url end
 
 -- postgresql://WHO/DATABASE?OPTIONS with another database and more options.
 function M.url(database, options)

@@ -41,14 +41,16 @@ function Server:exec(sql, database)
   return (r.out:gsub("\n$", ""))
 end
 
--- The folder of the suite's own server; of one for this process where the suite
--- runs on a server elsewhere.
-local own
-function M.suite()
-  if postgres.dir then return postgres.dir end
-  own = own or M.new()
-  return own.dir
+-- What is cut, pooled or watched is reached by its socket. A suite that runs on a
+-- server without one (LRUN_TEST_PG_URL) gets a server for such a spec alone.
+if not postgres.dir then
+  local folder = postgres.server():match "[?&]host=(/[^&]*)"
+  postgres.dir = folder or M.new().dir
+  if not folder then postgres.use(("postgresql://postgres@/postgres?host=%s"):format(postgres.dir)) end
 end
+
+-- The folder of the server's socket.
+function M.suite() return postgres.dir end
 
 -- ---- the proxy ----
 
