@@ -21,7 +21,6 @@ reads (service file, pgpass, PG* variables) works.
 must_exist refuses a warehouse that lrun has not written before, so that a wrong path is no empty start.
 A source is opened read-only. sqlite::memory: is an empty database that is gone at the end.]]
 
-
 topics.postgresql = [[
 postgresql: how rows move and are written by key
 
@@ -130,7 +129,7 @@ local function overview(cl)
   for _, p in ipairs(core.primitives()) do names[#names + 1] = p.name end
   out[#out + 1] = ""
   out[#out + 1] = "lrun help TOPIC for a command, a primitive (" .. wrap(table.concat(names, ", "), 100, 2) .. "),"
-  out[#out + 1] = "or: connections, ledger, exit, and values for logical_date, run_start, param, days, date, null and the others"
+  out[#out + 1] = "or: connections, postgresql, ledger, exit, and values for logical_date, run_start, param, days, date, null and others"
   return out
 end
 
@@ -188,7 +187,9 @@ return function(o, cl)
   end
   if not out and topics[topic] then out = { topics[topic] } end
   if not out then
-    local names = { "connections", "values", "exit", "ledger" }
+    local names = {}
+    for name in pairs(topics) do names[#names + 1] = name end
+    table.sort(names)
     for _, c in ipairs(cl.commands) do names[#names + 1] = c.name end
     for _, p in ipairs(core.primitives()) do names[#names + 1] = p.name end
     local near = core.nearest(topic, names)
