@@ -2,12 +2,10 @@
 -- compared, both numbers, and the rows that were replaced.
 local json = require "show.json"
 local report = require "show.report"
-local present, paint = report.present, report.paint
+local present, check_text = report.present, report.check_text
 
 local dates = {}
 local MOST = 6 -- comparisons shown of one date
-
-local function shown(v) return present(v) and v or "NULL" end
 
 -- What a run tells, gathered: give `on_event` to the configuration.
 function dates.gather(o)
@@ -32,21 +30,11 @@ function dates.gather(o)
   return g
 end
 
-local function check_text(o, f, several)
-  local group = present(f.group_value) and "[" .. f.group_value .. "] " or ""
-  local name = several and f.target .. " " or ""
-  if present(f.text) then return paint(o, "31", name .. f.text) end
-  local text = ("%s%s%s %s %s %s"):format(name, group, f.label, shown(f.source_value), f.equal and "=" or "<>", shown(f.warehouse_value))
-  if f.equal then return text end
-  if present(f.difference) then text = text .. (" (difference %s)"):format(f.difference) end
-  return paint(o, "31", text)
-end
-
 -- The rows that differ, each by its key; the other comparisons stand before them.
 function dates.rows(o, g)
   local list = {}
   for _, f in ipairs(g.checks) do
-    if present(f.text) then list[#list + 1] = check_text(o, f, false) end
+    if present(f.text) then list[#list + 1] = check_text(o, f) end
   end
   return list
 end
@@ -59,7 +47,7 @@ local function checks(o, g)
   end
   for _, wanted in ipairs { false, true } do
     for _, f in ipairs(g.checks) do
-      if f.equal == wanted and not (o.rows and present(f.text)) then list[#list + 1] = check_text(o, f, n > 1) end
+      if f.equal == wanted and not (o.rows and present(f.text)) then list[#list + 1] = check_text(o, f, n > 1 and f.target .. " " or "") end
     end
   end
   if #list > MOST then

@@ -26,11 +26,13 @@ local function write_line(f)
   return ("%s %s%s   %s"):format(f.primitive, f.target, window, what)
 end
 
-local function check_part(o, f)
-  if present(f.text) then return paint(o, "31", f.text) end
+-- One comparison; prefix names its target where several are shown together.
+local function check_text(o, f, prefix)
+  prefix = prefix or ""
+  if present(f.text) then return paint(o, "31", prefix .. f.text) end
   local shown = function(v) return present(v) and v or "NULL" end
   local group = present(f.group_value) and "[" .. f.group_value .. "] " or ""
-  local text = ("%s%s %s %s %s"):format(group, f.label, shown(f.source_value), f.equal and "=" or "<>", shown(f.warehouse_value))
+  local text = ("%s%s%s %s %s %s"):format(prefix, group, f.label, shown(f.source_value), f.equal and "=" or "<>", shown(f.warehouse_value))
   if f.equal then return text end
   if present(f.difference) then text = text .. (" (difference %s)"):format(f.difference) end
   return paint(o, "31", text)
@@ -54,7 +56,7 @@ function report.new(o)
     note = function(f) line("  note: " .. f.message) end,
     print = function(f) line(f.message) end,
     write = function(f) line("  " .. write_line(f)) end,
-    check = function(f) parts[#parts + 1] = check_part(o, f) end,
+    check = function(f) parts[#parts + 1] = check_text(o, f) end,
     checked = function(f)
       local shown = #parts <= 12 and parts or { table.unpack(parts, 1, 12) }
       local more = #parts > 12 and ("   and %d more"):format(#parts - 12) or ""
@@ -84,4 +86,5 @@ end
 report.present = present
 report.paint = paint
 report.rows = rows
+report.check_text = check_text
 return report
