@@ -8,13 +8,13 @@ local EVERY = 100 -- milliseconds between two drawings
 local Bar = {}
 Bar.__index = Bar
 
-function progress.clock(seconds)
+local function clock(seconds)
   local s = math.max(0, seconds) // 1
   if s >= 3600 then return ("%d:%02d:%02d"):format(s // 3600, s // 60 % 60, s % 60) end
   return ("%d:%02d"):format(s // 60, s % 60)
 end
 
-function progress.count(n)
+local function count(n)
   local text = ("%d"):format(n)
   return (text:reverse():gsub("(%d%d%d)", "%1,"):reverse():gsub("^,", ""))
 end
@@ -29,9 +29,9 @@ function Bar:text()
   local seconds = (core.ticks() - self.from) / 1000
   local full = self.total > 0 and WIDTH * self.done // self.total or WIDTH
   local parts = { ("[%s%s] %d/%d %s"):format(("#"):rep(full), ("."):rep(WIDTH - full), self.done, self.total, self.unit) }
-  if seconds > 0 and self.rows > 0 then parts[#parts + 1] = progress.count(self.rows / seconds // 1) .. " rows/s" end
+  if seconds > 0 and self.rows > 0 then parts[#parts + 1] = count(self.rows / seconds // 1) .. " rows/s" end
   if self.done > 0 and self.done < self.total then
-    parts[#parts + 1] = progress.clock(seconds / self.done * (self.total - self.done)) .. " left"
+    parts[#parts + 1] = clock(seconds / self.done * (self.total - self.done)) .. " left"
   end
   return table.concat(parts, "   "):sub(1, core.width() - 1)
 end
@@ -43,9 +43,8 @@ function Bar:clear()
   self.shown = false
 end
 
-function Bar:draw(now)
-  if not self.on then return end
-  if not now and core.ticks() - self.drawn < EVERY then return end
+function Bar:draw()
+  if not self.on or core.ticks() - self.drawn < EVERY then return end
   core.write("\r\27[K" .. self:text())
   core.flush()
   self.shown, self.drawn = true, core.ticks()
