@@ -4,6 +4,7 @@ local json = require "show.json"
 local grade = require "engine.grade"
 local lesson = require "engine.lesson"
 local picture = require "engine.picture"
+local timeline = require "engine.timeline"
 local truth = require "engine.truth"
 
 local function usage(o, message, hint)
@@ -39,7 +40,7 @@ end
 local function show_cause(o, r)
   local found, play = r.cause, r.play
   local t = play.history.truth
-  core.write(wrap(("after the run of %s: %s%s"):format(found.step.day or found.step.run_start or found.step.at, found.class,
+  core.write(wrap(("after the run of %s: %s%s"):format(timeline.when(found.step), found.class,
     found.key and (" %s %s"):format(t.key[1], tostring(found.key)) or ""), "FIRST DIFFERENCE  ", 18) .. "\n")
   local d = found.difference
   if d and not d.why then

@@ -2,11 +2,11 @@
 -- of the difference, and the rule (R1 to R18) that was broken. Seen from the
 -- outside: from the rows, the windows that the X-ray shows, and the statements.
 local data = require "engine.data"
+local timeline = require "engine.timeline"
 local truth = require "engine.truth"
 local xray = require "engine.xray"
+local when = timeline.when
 local diverge = {}
-
-local RUNS = { run = true, again = true, retry = true, backfill = true }
 
 -- When the row's last change reached the source, and which step it was; nil for
 -- a row that was there from the start.
@@ -32,7 +32,7 @@ function diverge.windows(play, upto)
   local out, from = {}, nil
   for _, s in ipairs(play.steps) do
     if upto and s.number > upto.number then break end
-    if RUNS[s.kind] then
+    if timeline.RUNS[s.kind] then
       if not s.window then s.window = xray.of(play, s, from) or { none = true } end
       from = data.ms(s.run_start)
       out[#out + 1] = s
@@ -40,8 +40,6 @@ function diverge.windows(play, upto)
   end
   return out
 end
-
-local function date(s) return s.day or s.run_start end
 
 local function wrote(s, target)
   for _, t in ipairs(s.trace) do
@@ -69,7 +67,7 @@ end
 
 local function duplicate(step, d, runs, t, holding)
   if step.kind == "again" or step.kind == "retry" then
-    return "R7", ("the run of %s ran once more and added rows again"):format(date(step))
+    return "R7", ("the run of %s ran once more and added rows again"):format(when(step))
   end
   local closed
   for _, s in ipairs(holding) do closed = closed or s.window.stop == t end
@@ -90,7 +88,7 @@ local function behind(play, step, d, runs, t, holding)
   end
   for _, s in ipairs(holding) do
     if s.crashed and s ~= step then
-      return "R6", ("the run of %s held %s and failed, and no later window goes back to it"):format(date(s), data.text(t))
+      return "R6", ("the run of %s held %s and failed, and no later window goes back to it"):format(when(s), data.text(t))
     end
   end
   local came = arrival(play, d, step)
@@ -99,7 +97,7 @@ local function behind(play, step, d, runs, t, holding)
     for _, s in ipairs(holding) do late = late and data.ms(s.run_start) < data.ms(came) end
     if late then
       return "R8", ("it reached the source on %s, after the run of %s whose window held %s"):format(
-        came, date(holding[#holding]), data.text(t))
+        came, when(holding[#holding]), data.text(t))
     end
     local last = holding[#holding]
     if not wrote(last, play.history.truth.table) then

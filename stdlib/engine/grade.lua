@@ -5,16 +5,15 @@ local diverge = require "engine.diverge"
 local sandbox = require "engine.sandbox"
 local timeline = require "engine.timeline"
 local truth = require "engine.truth"
+local when = timeline.when
 local grade = {}
-
-local NIGHTS = { run = true, again = true, retry = true, backfill = true }
 
 -- How many runs there were up to a step.
 local function nights(play, upto)
   local n = 0
   for _, s in ipairs(play.steps) do
     if upto and s.number > upto.number then break end
-    if NIGHTS[s.kind] then n = n + 1 end
+    if timeline.RUNS[s.kind] then n = n + 1 end
   end
   return n
 end
@@ -29,8 +28,6 @@ local function met(play)
   return ("after %s: %s, all equal to the source"):format(count(nights(play), "run"), count(n, "row"))
 end
 
-local function when(step) return step.day or step.run_start or step.at end
-
 local function evidence(found)
   local key = found.key ~= nil and found.key ~= false and (" key %s"):format(tostring(found.key)) or ""
   return ("%s%s after the run of %s: %s"):format(found.class, key, when(found.step), found.evidence)
@@ -43,7 +40,6 @@ function grade.one(lesson, job, seed, box, shown)
   if play.failed then
     out.failed = play.failed.result.error
     out.limit = play.failed.result.limit
-    out.at = play.failed.day or play.failed.run_start or play.failed.at
   end
   local cause = not play.failed and (diverge.first(play) or diverge.silent(play)) or nil
   out.cause = cause

@@ -20,8 +20,8 @@
 --   starter, solution   the job's text
 --   others          more jobs that must pass: { { name =, job = }, ... }
 --   mutants         jobs that must fail: { { name =, job =, rule = "R2", class = "STALE", key = 105 }, ... }
---   text, predictions, hints   what a learner reads; figures = { { "SQL", "source" or "warehouse",
---                   after = N, is = "242.50" }, ... } are compared with the engine's
+--   figures         { { "SQL", "source" or "warehouse", is = "242.50" }, ... }: what the solution leaves,
+--                   or with job = "starter" that job; after = N: after that step
 --
 -- A history of engine/timeline.lua is the part source, warehouse, events, truth,
 -- probe and window; a generator can make one without the rest.

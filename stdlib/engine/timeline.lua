@@ -12,7 +12,7 @@
 --   { backfill = { D, D2 }, at = T }   each date on its own, oldest first; with fail = POINT
 --                               and fail_on = D the machine stops in that date's run
 --   { reconcile = D, at = T, expect = "equal" or "differs" }
--- A run takes two more:
+-- label = "paid" of an insert or update is drawn beside its row. A run takes two more:
 --   during = { events }   the source's rows that land between the job's read and its write
 --   fail = POINT          the machine stops there: before_read, after_read, in_write,
 --                         after_write, before_commit, at_commit
@@ -98,6 +98,14 @@ local function stop_at(trace, point, target)
   return point == "before_commit" and ended or last
 end
 
+-- ---- steps ----
+
+-- The kinds of steps that are a run of the job.
+timeline.RUNS = { run = true, again = true, retry = true, backfill = true }
+
+-- What a step is told by: its logical date, else its time.
+function timeline.when(step) return step.day or step.run_start or step.at end
+
 -- ---- playing ----
 
 local Play = {}
@@ -171,8 +179,6 @@ local function torn(self, step)
     local now = have[entry.key]
     if not truth.same(now, step.have_before[entry.key]) and not truth.same(now, step.want_before[entry.key]) then
       out[#out + 1] = { key = entry.key, value = entry.value, class = "TORN", want = step.want_before[entry.key], have = now }
-    elseif not now and step.have_before[entry.key] and step.want_before[entry.key] then
-      out[#out + 1] = { key = entry.key, value = entry.value, class = "TORN", want = step.want_before[entry.key] }
     end
   end
   return out
@@ -279,5 +285,4 @@ function Play:go(n)
   if state then self.box:restore(state) end
 end
 
-timeline.Play = Play
 return timeline
