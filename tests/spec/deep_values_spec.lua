@@ -32,7 +32,7 @@ pairs_of.each("reconcile deep of PostgreSQL's types", function(pair)
   it("finds each equal after a load, and sees any change of one", function()
     local w = pair.new { source = MOOD .. POSTGRES_ROWS, warehouse = pair.warehouse == "postgresql" and not pair.same and MOOD or "" }
     w:job("j", CHECK:format ""):ok "j.lua"
-    for _, column in ipairs { "u", "j", "i", "t", "e", "c", "vc", "r", "f", "n", "nn", "d", "ts", "tz", "b", "y", "small" } do
+    for _, column in ipairs { "u", "j", "js", "i", "t", "e", "iv", "ti", "ip", "c", "vc", "r", "f", "n", "nn", "d", "ts", "tz", "b", "y", "small" } do
       w:job("j", CHECK:format(('execute { "UPDATE t SET %s = NULL WHERE id = 1" }'):format(column)))
       w:refused(3, { "j.lua:6", "different 1 (" .. column .. " ", hint = false }, "j.lua")
     end

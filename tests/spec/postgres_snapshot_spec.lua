@@ -76,12 +76,13 @@ reconcile { rows, with = "t", sum = { v = "v", id = "id" } }
 ]])
       local p = w:start "j.lua"
       w:wait_for "ready"
-      w:source "UPDATE s SET v = 2, updated_at = '2026-01-01 11:00:00'; INSERT INTO s VALUES (9999, 2, now())"
+      w:source "UPDATE s SET v = 2, updated_at = '2026-01-01 11:00:00'; INSERT INTO s VALUES (9999, 2, now()); DELETE FROM s WHERE id = 3"
       w:write("go", "")
       local r = p:wait(60)
       assert.equal(0, r.status, r.err)
       assert.equal("5000|5000|5000", w:one "SELECT count(*), sum(v), max(id) FROM t")
       assert.equal("5000", w:last_run().rows_read)
+      w:source "INSERT INTO s VALUES (3, 2, now())" -- merge deletes nothing, and reconcile would say so
       w:ok "j.lua"
       assert.equal("5001|10002|9999", w:one "SELECT count(*), sum(v), max(id) FROM t")
       assert.equal("5001 1 5000", ("%s %s %s"):format(w:last_run().rows_read, w:last_run().rows_inserted, w:last_run().rows_updated))
