@@ -74,14 +74,6 @@ local function value() return any { "x", "y", "NULL" } .. "|" .. any { "1", "2",
 local function key() return math.random(KEYS) .. "|" .. any { "p", "q" } end
 local function day(n) return ("2026-01-%02d"):format(n) end
 
-local function shuffled(list)
-  for i = #list, 2, -1 do
-    local j = math.random(i)
-    list[i], list[j] = list[j], list[i]
-  end
-  return list
-end
-
 local function quoted(text) return text == "NULL" and "NULL" or "'" .. text .. "'" end
 local function fill(w, rows)
   local sql = { "DELETE FROM s;" }
@@ -101,7 +93,7 @@ local function change_runs()
     if not taken[row.key .. row.at] then all[#all + 1] = row end
     taken[row.key .. row.at] = true
   end
-  shuffled(all)
+  random.shuffled(all)
   while #all > 0 do
     local batch = {}
     for _ = 1, math.random(1, 9) do batch[#batch + 1] = table.remove(all) end
@@ -124,7 +116,7 @@ local function full_runs()
     runs[#runs + 1] = { job = "full", day = day(n), rows = rows }
     if math.random(4) == 1 then runs[#runs + 1] = runs[#runs] end
   end
-  return shuffled(runs)
+  return random.shuffled(runs)
 end
 
 local function interleaved(a, b)

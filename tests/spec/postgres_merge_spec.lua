@@ -57,7 +57,7 @@ for _, name in ipairs { "sqlite->postgresql", "postgresql same database" } do
 
       if not thorough then return end
       it("takes the newest, stamps what it wrote, adds columns", function()
-        local w = filled "UPDATE t SET updated_at = '2026-02-01 10:00:00' WHERE id = 2; UPDATE t SET updated_at = NULL WHERE id = -1;"
+        local w = filled "UPDATE t SET updated_at = '2026-02-01 10:00:00' WHERE id = 2;"
         w:source "ALTER TABLE s ADD COLUMN extra BIGINT"
         w:source "UPDATE s SET extra = id * 10"
         w:job("j", 'job { grain = "day" }\nmerge { extract { from = "s" }, into = "t", key = "id", newest = "updated_at", new_columns = "add", stamp = "loaded_at" }')
@@ -237,4 +237,3 @@ merge { rows, into = "t", key = "id" }
     end
   end)
 end)
-

@@ -54,7 +54,7 @@ local ROWS = "INSERT INTO s VALUES (1, 'a', '2026-01-01 10:00:00'), (2, 'b', '20
 local function strict(pair, grants)
   local w = pair.with(ROWS, TABLES)
   w:warehouse(STRICT:format(LOADER, READER) .. (grants or GRANTS):gsub("%%s", LOADER))
-  w:connect(w.from.database and not pair.same and w.from:url() or pair.same and as(w.from:url(), LOADER) or w.from:url(), as(w.to:url(), LOADER))
+  w:connect(pair.same and as(w.from:url(), LOADER) or w.from:url(), as(w.to:url(), LOADER))
   w:job("j", JOB)
   return w
 end

@@ -2,7 +2,7 @@
 -- are foreign tables of other databases, which neither MERGE nor ON CONFLICT reach.
 local pairs_of = require "pairs"
 local postgres = require "postgres"
-local process = require "process"
+local servers = require "servers"
 
 local by_name = {}
 for _, pair in ipairs(pairs_of.all) do by_name[pair.name] = pair end
@@ -140,21 +140,15 @@ end
 
 describe("a partition in another cluster", function()
   local cluster
-  setup(function()
-    local r = process.sh("sh tests/support/cluster.sh start $PPID", { tool = true })
-    cluster = r.out:match "(%S+)"
-    assert(cluster, r.err)
-  end)
-  teardown(function() process.sh("sh tests/support/cluster.sh stop " .. cluster, { tool = true }) end)
+  setup(function() cluster = servers.new() end)
+  teardown(function() cluster:stop() end)
 
   it("is written, read, moved into and rolled back like one of its own", function()
     local pair = by_name["postgresql->postgresql"]
-    local far = "postgresql://postgres@/postgres?host=" .. cluster
-    local made = process.run({ "psql", "-X", "-q", far, "-c", REMOTE }, { tool = true })
-    assert.equal("", made.err)
+    cluster:exec(REMOTE)
     local w = pair.new { source = SOURCE }
     local third = postgres.create(REMOTE)
-    w:warehouse(spread(postgres.url "x", "postgres", far, third))
+    w:warehouse(spread(postgres.url "x", "postgres", cluster:url(), third))
     w:job("month", WRITES)
     for _, month in ipairs { "2026-01", "2026-02", "2026-03", "2026-02" } do w:ok("month.lua", "--logical-date", month) end
     assert.same(FULL, w:rows(PLACES))

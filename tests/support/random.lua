@@ -9,4 +9,13 @@ function M.seed()
   return seed
 end
 
+-- The list itself, in another order.
+function M.shuffled(list)
+  for i = #list, 2, -1 do
+    local j = math.random(i)
+    list[i], list[j] = list[j], list[i]
+  end
+  return list
+end
+
 return M
