@@ -10,7 +10,7 @@ local TABLE = "CREATE TABLE %s(id INTEGER PRIMARY KEY, v TEXT);" ..
   ("INSERT INTO %%s SELECT i, repeat('v', %d) || i FROM generate_series(1, %d) AS i;"):format(WIDE, ROWS)
 
 it("sends no rows of equal tables, and few of others", function()
-  local w = pairs_of.all[4].new { source = TABLE:format("s", "s"), warehouse = TABLE:format("t", "t") }
+  local w = pairs_of.by_name["postgresql->postgresql"].new { source = TABLE:format("s", "s"), warehouse = TABLE:format("t", "t") }
   local proxy = servers.proxy {}
   w:connect(proxy:url(w.from:url()), proxy:url(w.to:url()))
   w:job("load", 'job {}\nlocal n = 0\nfor _ in extract { from = "s" }:rows() do n = n + 1 end\nassert(n == ' .. ROWS .. ")\n"):ok "load.lua"

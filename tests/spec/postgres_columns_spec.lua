@@ -3,8 +3,7 @@
 local pairs_of = require "pairs"
 local postgres = require "postgres"
 
-local by_name = {}
-for _, pair in ipairs(pairs_of.all) do by_name[pair.name] = pair end
+local by_name = pairs_of.by_name
 local TO_POSTGRES = { by_name["sqlite->postgresql"], by_name["postgresql->postgresql"], by_name["postgresql same database"] }
 
 local WRITES = {

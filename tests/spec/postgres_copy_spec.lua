@@ -4,8 +4,7 @@ local pairs_of = require "pairs"
 local postgres = require "postgres"
 local process = require "process"
 
-local by_name = {}
-for _, pair in ipairs(pairs_of.all) do by_name[pair.name] = pair end
+local by_name = pairs_of.by_name
 local pair = by_name["postgresql->postgresql"]
 
 -- Every type of design/7 with its ends, and one that has no binary form of its own.

@@ -2,8 +2,7 @@
 -- where the source's constraints prove the key, else looked at before.
 local pairs_of = require "pairs"
 
-local pair
-for _, p in ipairs(pairs_of.all) do if p.name == "postgresql->sqlite" then pair = p end end
+local pair = pairs_of.by_name["postgresql->sqlite"]
 
 local JOB = [[
 job {}

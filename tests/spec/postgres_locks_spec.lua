@@ -2,8 +2,7 @@
 local pairs_of = require "pairs"
 local process = require "process"
 
-local by_name = {}
-for _, pair in ipairs(pairs_of.all) do by_name[pair.name] = pair end
+local by_name = pairs_of.by_name
 
 local ROWS = [[WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50)
   INSERT INTO s SELECT i, 'v' || i, '2026-01-01 10:00:00' FROM n;]]

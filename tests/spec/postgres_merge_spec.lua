@@ -1,8 +1,7 @@
 -- The ways to write by key in PostgreSQL: each is forced, and each does the same.
 local pairs_of = require "pairs"
 
-local by_name = {}
-for _, pair in ipairs(pairs_of.all) do by_name[pair.name] = pair end
+local by_name = pairs_of.by_name
 
 local WAYS = { "merge", "update_insert", "on_conflict", "delete_insert" }
 local function by(way) return { env = { LRUN_PG_MERGE = way } } end

@@ -60,7 +60,7 @@ for _, pair in ipairs(pairs_of.all) do
 end
 
 it("more runs than server processes wait and work", function()
-  local w = behind(pairs_of.all[4])
+  local w = behind(pairs_of.by_name["postgresql->postgresql"])
   local running = {}
   for i = 1, 5 do
     w:job("j" .. i, (JOB:gsub('"t(%d?)"', '"t%1_' .. i .. '"'):gsub("UPDATE t ", "UPDATE t_" .. i .. " ")))
@@ -74,7 +74,7 @@ it("more runs than server processes wait and work", function()
 end)
 
 it("two runs of one job take turns, and the second is told of the first", function()
-  local w = behind(pairs_of.all[5])
+  local w = behind(pairs_of.by_name["postgresql same database"])
   w:job("j", 'job {}\nmerge { extract { from = "s" }, into = "t", key = "id" }\nio.open("ready", "w"):close() while not io.open "go" do end')
   local p = w:start "j.lua"
   w:wait_for "ready"

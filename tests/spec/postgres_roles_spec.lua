@@ -4,8 +4,7 @@ local process = require "process"
 local postgres = require "postgres"
 local files = require "files"
 
-local by_name = {}
-for _, pair in ipairs(pairs_of.all) do by_name[pair.name] = pair end
+local by_name = pairs_of.by_name
 
 -- Roles are the server's, so their names are this process's.
 local LOADER = "lrun_loader_" .. files.temp_dir():match "%w+$":lower()

@@ -6,8 +6,7 @@ local servers = require "servers"
 local world = require "world"
 local files = require "files"
 
-local by_name = {}
-for _, pair in ipairs(pairs_of.all) do by_name[pair.name] = pair end
+local by_name = pairs_of.by_name
 
 local ROWS = "INSERT INTO s VALUES (1, 'a', '2026-01-01 10:00:00'), (2, 'b', '2026-01-02 10:00:00');"
 local JOB = [[

@@ -4,8 +4,7 @@ local pairs_of = require "pairs"
 local postgres = require "postgres"
 local servers = require "servers"
 
-local by_name = {}
-for _, pair in ipairs(pairs_of.all) do by_name[pair.name] = pair end
+local by_name = pairs_of.by_name
 
 local WRITES = [[
 job { grain = "month" }

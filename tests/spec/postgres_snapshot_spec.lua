@@ -3,8 +3,7 @@ local pairs_of = require "pairs"
 local files = require "files"
 local process = require "process"
 
-local by_name = {}
-for _, pair in ipairs(pairs_of.all) do by_name[pair.name] = pair end
+local by_name = pairs_of.by_name
 
 local JOB = [[
 job {}

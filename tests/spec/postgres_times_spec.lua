@@ -3,8 +3,7 @@
 -- that no calendar has (S24).
 local pairs_of = require "pairs"
 
-local by_name = {}
-for _, pair in ipairs(pairs_of.all) do by_name[pair.name] = pair end
+local by_name = pairs_of.by_name
 local FROM_POSTGRES = { by_name["postgresql->sqlite"], by_name["postgresql->postgresql"], by_name["postgresql same database"] }
 
 local ZONES = { "UTC", "America/New_York", "Asia/Kathmandu" }

@@ -3,8 +3,7 @@
 local pairs_of = require "pairs"
 local world = require "world"
 
-local by_name = {}
-for _, pair in ipairs(pairs_of.all) do by_name[pair.name] = pair end
+local by_name = pairs_of.by_name
 
 -- Types that the tests make, for both databases.
 local OWN = "CREATE TYPE mood AS ENUM ('sad', 'ok', 'it''s'); CREATE DOMAIN positive AS int CHECK (VALUE > 0); CREATE TYPE pair AS (a int, b text);"

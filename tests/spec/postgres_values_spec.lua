@@ -3,8 +3,7 @@
 local pairs_of = require "pairs"
 local sqlite = require "sqlite"
 
-local pair
-for _, p in ipairs(pairs_of.all) do if p.name == "sqlite->postgresql" then pair = p end end
+local pair = pairs_of.by_name["sqlite->postgresql"]
 
 local WAYS = {
   merge = 'merge { rows, into = "t", key = "id" }',

@@ -100,7 +100,7 @@ end
 
 it("does not stay in the process list", function()
   for form, with in pairs(FORMS) do
-    local w = pairs_of.all[4].with(ROWS)
+    local w = pairs_of.by_name["postgresql->postgresql"].with(ROWS)
     w:job("j", JOB:format 'io.open("ready", "w"):close() while not io.open "go" do end')
     local p = w:start("j.lua", "--warehouse=" .. with(w.to:url()), "--source", with(w.from:url()), "--connection", "third=" .. with(w.from:url()))
     w:wait_for "ready"
@@ -165,7 +165,7 @@ it("is not shown by a connection that fails, nor by a text that is wrong", funct
 end)
 
 it("comes from the environment or a file just as well", function()
-  local w = pairs_of.all[4].with(ROWS)
+  local w = pairs_of.by_name["postgresql->postgresql"].with(ROWS)
   local function url(side) return (side:url():gsub("//[^@/]*@", "//" .. ROLE .. "@")) end
   w:connect(url(w.from), url(w.to))
   w:job("j", JOB:format "")

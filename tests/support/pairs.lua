@@ -198,7 +198,9 @@ M.all = {
   { name = "postgresql->postgresql", source = "postgresql", warehouse = "postgresql" },
   { name = "postgresql same database", source = "postgresql", warehouse = "postgresql", same = true },
 }
+M.by_name = {}
 for _, pair in ipairs(M.all) do
+  M.by_name[pair.name] = pair
   pair.new = function(o) return new(pair, o) end
   pair.with = function(source, warehouse) return new(pair, { source = M.S .. (source or ""), warehouse = M.T .. (warehouse or "") }) end
   -- The target is left to lrun.
