@@ -3,29 +3,33 @@ local files = require "files"
 local shop = require "shop"
 local world = require "world"
 
-local COMMANDS = { "plan", "status", "runs", "watermark", "repl", "init", "help" }
+local COMMANDS = { "backfill", "reconcile", "learn", "plan", "status", "runs", "watermark", "repl", "init", "help" }
 local PRIMITIVES = { "job", "extract", "merge", "overwrite_partition", "insert_new", "full_load", "reconcile", "scd2_join",
-  "group", "query", "execute", "window", "watermark", "param" }
+  "group", "query", "execute", "window", "watermark", "param", "swap", "scd2_merge", "delete_missing", "apply_changes", "partitions", "lateness" }
+local TOPICS = { "connections", "postgresql", "ledger", "exit", "values" }
 
 local function has(text, ...)
   for _, word in ipairs { ... } do assert.is_truthy(text:find(word, 1, true), word .. " is not in:\n" .. text) end
 end
 
 describe("lrun help", function()
-  it("lists every command and primitive", function()
+  it("lists every command, primitive and topic", function()
     local w = world.new()
     for _, words in ipairs { { "help" }, { "--help" } } do
       local r = w:ok(table.unpack(words))
-      has(r.out, table.unpack(COMMANDS))
+      for _, command in ipairs(COMMANDS) do has(r.out, "\n  lrun " .. command .. " ") end
       assert.equal("", r.err)
     end
     has(w:ok "help".out, table.unpack(PRIMITIVES))
+    has(w:ok "help".out:match "\nor: .*", table.unpack(TOPICS))
   end)
 
   it("has a page for each", function()
     local w = world.new()
     for _, topic in ipairs(COMMANDS) do has(w:ok("help", topic).out, topic) end
-    for _, topic in ipairs(PRIMITIVES) do has(w:ok("help", topic).out, topic) end
+    for _, list in ipairs { PRIMITIVES, TOPICS } do
+      for _, topic in ipairs(list) do has(w:ok("help", topic).out, topic) end
+    end
     has(w:ok("help", "merge").out, "into", "key", "newest", "new_columns", "create", "stamp")
     has(w:ok("help", "extract").out, "from", "columns", "where", "by", "window", "nulls", "connection", "sql", "params", "time")
     has(w:ok("help", "reconcile").out, "with", "sum", "tolerance", "rows", "by", "fail")
@@ -33,16 +37,22 @@ describe("lrun help", function()
 
   it("shows each option that its primitive takes: an option of the page is never unknown", function()
     local w = world.with_t "INSERT INTO t VALUES (1,'a','2026-01-01');"
-    for option in w:ok("help", "merge").out:gmatch "\n%s+([a-z_]+)%s%s+" do
+    local seen = 0
+    for option in w:ok("help", "merge").out:gsub("\n  first ", "\n"):gmatch "\n  ([a-z_]+)  " do
+      seen = seen + 1
       w:job("j", ("job {}\nmerge { extract { from = 't' }, into = 't', key = 'id', %s = 77 }"):format(option))
       local r = w:lrun "j.lua"
-      assert.is_nil(r.err:find("unknown", 1, true), option .. ": " .. r.err)
+      assert.is_nil(r.err:find("has no option", 1, true), option .. ": " .. r.err)
     end
+    assert.is_true(seen >= 6)
+    w:job("j", "job {}\nmerge { extract { from = 't' }, into = 't', key = 'id', nowhere = 77 }")
+    w:refused(1, { "merge has no option", "nowhere" }, "j.lua")
   end)
 
   it("names the nearest topic", function()
     local w = world.new()
     w:refused(2, { "mergee", "merge", hint = false }, "help", "mergee")
+    w:refused(2, { "did you mean lrun help postgresql" }, "help", "postgres")
   end)
 
   it("is there for a command with --help", function()
