@@ -21,4 +21,9 @@ function fail.show(e, as_json)
   return e.status
 end
 
+-- A command line of learn that cannot be meant.
+function fail.usage(o, message, hint)
+  return fail.show({ status = 2, message = message, hint = hint or "see lrun help learn" }, o.json)
+end
+
 return fail
