@@ -389,12 +389,10 @@ static int refuse_new(work *w, const lr_args *args, lr_err *e)
 {
     const lr_place *house = w->run->session->warehouse;
     const char *into = lr_arg_text(lr_arg_of(w->p, args, "into"), NULL);
-    lr_table table;
     lr_relation rel;
-    if (house->dialect->resolve(house->driver, house->conn, &w->run->arena, house->schema, into, &table, e) != 0) return -1;
-    if (house->dialect->relation(house->driver, house->conn, &w->run->arena, &table, 0, &rel, e) != 0) return -1;
+    if (lr_place_relation(house, &w->run->arena, into, 0, &rel, e) != 0) return -1;
     w->mark = lr_dup(&w->run->arena, lr_arg_text(lr_arg_of(w->p, args, "mark"), NULL));
-    if (w->mark == NULL) w->mark = lr_printf(&w->run->arena, "%s.%s", rel.exists ? rel.table.name : table.name, w->order);
+    if (w->mark == NULL) w->mark = lr_printf(&w->run->arena, "%s.%s", rel.table.name, w->order);
     if (read_mark(w, e) != 0) return -1;
     if (rel.exists || w->saved == NULL) return 0;
     lr_fail(e, LR_FAILED, "%s does not exist, and the mark \"%s\" says that changes were applied to it up to %s", into, w->mark, w->saved);

@@ -300,9 +300,7 @@ static int from_table(lr_run *run, lr_rowset *rs, const lr_args *args, lr_err *e
     const lr_primitive *p = &lr_primitive_extract;
     const lr_place *place = rs->place;
     const lr_arg *where = lr_arg_of(p, args, "where");
-    lr_table t;
-    if (place->dialect->resolve(place->driver, place->conn, &run->arena, place->schema, rs->title, &t, e) != 0) return -1;
-    if (place->dialect->relation(place->driver, place->conn, &run->arena, &t, 1, &rs->relation, e) != 0) return -1;
+    if (lr_place_relation(place, &run->arena, rs->title, 1, &rs->relation, e) != 0) return -1;
     if (!rs->relation.exists) {
         lr_fail(e, LR_FAILED, "extract: there is no table \"%s\" at the connection \"%s\" (%s)", rs->title, place->name, place->shown);
         return lr_hint(e, "correct from, or the connection");

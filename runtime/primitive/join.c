@@ -174,13 +174,11 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
     lr_rowset *facts = (lr_rowset *)args->first.p;
     pair *keys, *take;
     int nkeys, ntake;
-    lr_table t;
     lr_relation dim;
     const char *name = lr_arg_text(lr_arg_of(p, args, "dim"), NULL);
     if (read_pairs(run, lr_arg_of(p, args, "key"), &keys, &nkeys, e) != 0) return -1;
     if (read_pairs(run, lr_arg_of(p, args, "take"), &take, &ntake, e) != 0) return -1;
-    if (w->dialect->resolve(w->driver, w->conn, &run->arena, w->schema, name, &t, e) != 0) return -1;
-    if (w->dialect->relation(w->driver, w->conn, &run->arena, &t, 1, &dim, e) != 0) return -1;
+    if (lr_place_relation(w, &run->arena, name, 1, &dim, e) != 0) return -1;
     if (!dim.exists) {
         lr_fail(e, LR_FAILED, "there is no dimension %s at the warehouse", name);
         return lr_hint(e, "correct dim, or load it first");

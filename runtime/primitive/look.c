@@ -6,7 +6,6 @@ int lr_look_open(lr_run *run, const char *connection, const char *table, const c
 {
     static const char *const modes[] = {"iso", "unix", "unix_ms"};
     lr_place *place;
-    lr_table t;
     if (lr_session_place(run->session, connection, &place, e) != 0) return -1;
     memset(out, 0, sizeof *out);
     out->place = place;
@@ -20,9 +19,7 @@ int lr_look_open(lr_run *run, const char *connection, const char *table, const c
         lr_fail(e, LR_FAILED, "time = \"%s\" is not known", time);
         return lr_hint(e, "write \"iso\", \"unix\" or \"unix_ms\"");
     }
-    if (place->dialect->resolve(place->driver, place->conn, &run->arena, place->schema, table, &t, e) != 0 ||
-        place->dialect->relation(place->driver, place->conn, &run->arena, &t, 0, &out->rel, e) != 0)
-        return -1;
+    if (lr_place_relation(place, &run->arena, table, 0, &out->rel, e) != 0) return -1;
     out->name = lr_dup(&run->arena, table);
     if (out->rel.exists) return 0;
     lr_fail(e, LR_FAILED, "there is no table %s at the connection \"%s\"", table, place->name);

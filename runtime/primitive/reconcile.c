@@ -268,7 +268,6 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
     const lr_primitive *me = &lr_primitive_reconcile;
     const lr_place *house = run->session->warehouse;
     lr_comparison p = {.run = run, .rs = (lr_rowset *)args->first.p, .out = out};
-    lr_table t;
     const lr_arg *tolerance = lr_arg_of(me, args, "tolerance");
     const char *with = lr_arg_text(lr_arg_of(me, args, "with"), NULL);
     const lr_arg *limit = lr_arg_of(me, args, "limit");
@@ -282,8 +281,7 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
         return lr_fail(e, LR_FAILED, "limit must be from 1 to %d", MOST_LIMIT);
     if (!lr_is_decimal(p.tolerance, strlen(p.tolerance)) || p.tolerance[0] == '-')
         return lr_fail(e, LR_FAILED, "tolerance must be a positive number such as \"0.01\"");
-    if (house->dialect->resolve(house->driver, house->conn, &run->arena, house->schema, with, &t, e) != 0) return -1;
-    if (house->dialect->relation(house->driver, house->conn, &run->arena, &t, 0, &p.target, e) != 0) return -1;
+    if (lr_place_relation(house, &run->arena, with, 0, &p.target, e) != 0) return -1;
     p.name = lr_dup(&run->arena, p.target.exists ? p.target.table.name : with);
     if (!p.target.exists) {
         if (run->mode == LR_MODE_PLAN) return 0; /* it would be made by then */

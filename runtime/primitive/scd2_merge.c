@@ -433,13 +433,11 @@ static int find_columns(work *w, lr_err *e)
 static int known_types(work *w, const char *into, lr_err *e)
 {
     const lr_place *house = w->run->session->warehouse;
-    lr_table table;
     lr_relation rel;
     lr_field from = bound_field(w, w->s.from);
     const char *made = house->dialect->type_for(&w->run->arena, from.declared ? NULL : lr_rowset_extract(w->rows)->place->dialect, from.decl);
     const char *from_decl = made, *to_decl = made;
-    if (house->dialect->resolve(house->driver, house->conn, &w->run->arena, house->schema, into, &table, e) != 0) return -1;
-    if (house->dialect->relation(house->driver, house->conn, &w->run->arena, &table, 0, &rel, e) != 0) return -1;
+    if (lr_place_relation(house, &w->run->arena, into, 0, &rel, e) != 0) return -1;
     int f = rel.exists ? lr_field_find(house->dialect, &rel, w->s.from) : -1, t = rel.exists ? lr_field_find(house->dialect, &rel, w->s.to) : -1;
     if (f >= 0) from_decl = rel.fields[f].decl;
     if (t >= 0) to_decl = rel.fields[t].decl;

@@ -102,8 +102,7 @@ static int refuse_dependents(lr_run *run, const lr_args *args, const lr_copier *
     const char *into = lr_arg_text(lr_arg_of(&lr_primitive_swap, args, "into"), NULL), *what;
     lr_copy c = {w->driver, w->conn, &run->arena, {NULL, NULL}, {NULL, NULL}, 1};
     lr_relation rel;
-    if (w->dialect->resolve(w->driver, w->conn, &run->arena, w->schema, into, &c.table, e) != 0) return -1;
-    if (w->dialect->relation(w->driver, w->conn, &run->arena, &c.table, 0, &rel, e) != 0) return -1;
+    if (lr_place_relation(w, &run->arena, into, 0, &rel, e) != 0) return -1;
     if (!rel.exists || rel.is_view) return 0;
     c.table = rel.table;
     if (copier->blocker(&c, &what, e) != 0) return -1;

@@ -305,7 +305,6 @@ int lr_target_rows(lr_run *run, lr_target *t, lr_err *e)
 {
     t->direct = 0;
     t->rows = lr_sql_new(&run->arena);
-
     if (lr_rowset_sql(run, t->source, &t->rows, e) != 0) return -1;
     return run->mode == LR_MODE_PLAN ? 0 : check_bent(run, t, e);
 }
@@ -336,6 +335,34 @@ int lr_target_close(lr_run *run, lr_target *t, int failed, lr_err *e)
     return -1;
 }
 
+static int find_table(lr_run *run, lr_target *t, const char *name, lr_err *e)
+{
+    for (int i = 0; i < t->nkey; i++)
+        if (lr_rowset_field(run, t->source, t->key[i], e) < 0) return -1;
+    if (lr_place_relation(run->session->warehouse, &run->arena, name, 1, &t->rel, e) != 0) return -1;
+    t->name = lr_dup(&run->arena, t->rel.exists ? t->rel.table.name : name);
+    return 0;
+}
+
+static int match_key(const lr_run *run, const lr_target *t, lr_err *e)
+{
+    for (int i = 0; i < t->nkey; i++) {
+        if (lr_field_find(run->session->warehouse->dialect, &t->rel, t->key[i]) >= 0) continue;
+        lr_fail(e, LR_FAILED, "%s has no column \"%s\" to match the key with", t->name, t->key[i]);
+        return lr_hint(e, "name the key by the target's columns");
+    }
+    return 0;
+}
+
+static void tell_step(lr_run *run, const lr_target *t)
+{
+    lr_event ev = {.name = "step"};
+    if (run->mode != LR_MODE_PLAN) return;
+    lr_event_text(&ev, "primitive", t->primitive->name);
+    lr_event_text(&ev, "target", t->name);
+    lr_report(run, &ev);
+}
+
 int lr_target_open(lr_run *run, const lr_primitive *p, const lr_args *args, const char **key, int nkey,
                    const char *index_column, int may_be_direct, lr_target *t, lr_err *e)
 {
@@ -356,32 +383,18 @@ int lr_target_open_without(lr_run *run, const lr_primitive *p, const lr_args *ar
     t->stamp_value = lr_text(lr_dup(&run->arena, lr_format_offset(run->job->zone, run->job->run_start, stamp_text)));
     const char *into = lr_arg_text(lr_arg_of(p, args, "into"), NULL);
     const char *new_columns = lr_arg_text(lr_arg_of(p, args, "new_columns"), "error");
-    lr_table table;
     if (strcmp(new_columns, "error") != 0 && strcmp(new_columns, "add") != 0 && strcmp(new_columns, "ignore") != 0) {
         lr_fail(e, LR_FAILED, "new_columns = \"%s\" is not known", new_columns);
         return lr_hint(e, "use \"error\", \"add\" or \"ignore\"");
     }
-    for (int i = 0; i < nkey; i++)
-        if (lr_rowset_field(run, t->source, key[i], e) < 0) return -1;
-    if (w->dialect->resolve(w->driver, w->conn, &run->arena, w->schema, into, &table, e) != 0) return -1;
-    if (w->dialect->relation(w->driver, w->conn, &run->arena, &table, 1, &t->rel, e) != 0) return -1;
-    t->name = lr_dup(&run->arena, t->rel.exists ? t->rel.table.name : into);
+    if (find_table(run, t, into, e) != 0) return -1;
     if (check_names(run, t, e) != 0 || refuse_name(run, t, e) != 0 || refuse_reading(run, t, e) != 0) return -1;
     if (!t->rel.exists && !lr_arg_bool(lr_arg_of(p, args, "create"), 1)) {
         lr_fail(e, LR_FAILED, "%s does not exist", t->name);
         return lr_hint(e, "make it, or drop create = false");
     }
-    for (int i = 0; t->rel.exists && i < nkey; i++) {
-        if (lr_field_find(w->dialect, &t->rel, key[i]) >= 0) continue;
-        lr_fail(e, LR_FAILED, "%s has no column \"%s\" to match the key with", t->name, key[i]);
-        return lr_hint(e, "name the key by the target's columns");
-    }
-    if (run->mode == LR_MODE_PLAN) {
-        lr_event ev = {.name = "step"};
-        lr_event_text(&ev, "primitive", p->name);
-        lr_event_text(&ev, "target", t->name);
-        lr_report(run, &ev);
-    }
+    if (t->rel.exists && match_key(run, t, e) != 0) return -1;
+    tell_step(run, t);
     /* staged for a target that is there, values are checked against its columns */
     t->source->like = t->rel.exists ? keep_relation(run, &t->rel) : NULL;
     if (t->once) lr_join_defer(run, t->source);
@@ -396,35 +409,20 @@ int lr_target_open_without(lr_run *run, const lr_primitive *p, const lr_args *ar
 int lr_target_find(lr_run *run, const lr_primitive *p, const lr_args *args, const char *option, const char **key, int nkey,
                    lr_target *t, lr_err *e)
 {
-    const lr_place *w = run->session->warehouse;
     const char *name = lr_arg_text(lr_arg_of(p, args, option), NULL);
-    lr_table table;
     memset(t, 0, sizeof *t);
     t->primitive = p;
     t->source = (lr_rowset *)args->first.p;
     t->key = key;
     t->nkey = nkey;
-    for (int i = 0; i < nkey; i++)
-        if (lr_rowset_field(run, t->source, key[i], e) < 0) return -1;
-    if (w->dialect->resolve(w->driver, w->conn, &run->arena, w->schema, name, &table, e) != 0) return -1;
-    if (w->dialect->relation(w->driver, w->conn, &run->arena, &table, 1, &t->rel, e) != 0) return -1;
-    t->name = lr_dup(&run->arena, t->rel.exists ? t->rel.table.name : name);
+    if (find_table(run, t, name, e) != 0) return -1;
     if (!t->rel.exists) {
         lr_fail(e, LR_FAILED, "%s does not exist", t->name);
         return lr_hint(e, "correct %s, or load it first", option);
     }
     if (refuse_name(run, t, e) != 0 || refuse_reading(run, t, e) != 0) return -1;
-    for (int i = 0; i < nkey; i++) {
-        if (lr_field_find(w->dialect, &t->rel, key[i]) >= 0) continue;
-        lr_fail(e, LR_FAILED, "%s has no column \"%s\" to match the key with", t->name, key[i]);
-        return lr_hint(e, "name the key by the target's columns");
-    }
+    if (match_key(run, t, e) != 0) return -1;
     t->source->like = keep_relation(run, &t->rel);
-    if (run->mode == LR_MODE_PLAN) {
-        lr_event ev = {.name = "step"};
-        lr_event_text(&ev, "primitive", p->name);
-        lr_event_text(&ev, "target", t->name);
-        lr_report(run, &ev);
-    }
+    tell_step(run, t);
     return lr_ledger_lock_target(run, t->name, e) != 0 ? -1 : lr_rowset_prepare(run, t->source, e);
 }

@@ -227,15 +227,12 @@ int lr_target_done(lr_run *run, const lr_target *t, const lr_counts *c, const ch
 int lr_target_noted(lr_run *run, const lr_primitive *p, const lr_args *args, const char **key, int nkey, const char *column,
                     lr_result *out, lr_err *e)
 {
-    const lr_place *w = run->session->warehouse;
     const char *into = lr_arg_text(&args->named[0], NULL); /* a write's first option is its target */
     lr_target t = {.primitive = p, .source = (lr_rowset *)args->first.p, .key = key, .nkey = nkey};
     const lr_counts none = {0};
     t.loads_nothing = strcmp(p->options[0].name, "from") == 0;
     lr_sql *more = NULL;
-    lr_table table;
-    if (w->dialect->resolve(w->driver, w->conn, &run->arena, w->schema, into, &table, e) != 0) return -1;
-    if (w->dialect->relation(w->driver, w->conn, &run->arena, &table, 0, &t.rel, e) != 0) return -1;
+    if (lr_place_relation(run->session->warehouse, &run->arena, into, 0, &t.rel, e) != 0) return -1;
     t.name = lr_dup(&run->arena, t.rel.exists ? t.rel.table.name : into);
     if (column != NULL && t.rel.exists) {
         more = lr_alloc(&run->arena, sizeof *more);

@@ -159,6 +159,13 @@ int lr_session_open(lr_session *s, const lr_session_config *cfg, lr_err *e)
     return 0;
 }
 
+int lr_place_relation(const lr_place *p, lr_arena *a, const char *name, int all, lr_relation *out, lr_err *e)
+{
+    lr_table t;
+    if (p->dialect->resolve(p->driver, p->conn, a, p->schema, name, &t, e) != 0) return -1;
+    return p->dialect->relation(p->driver, p->conn, a, &t, all, out, e);
+}
+
 int lr_session_second(lr_session *s, const lr_place *p, lr_conn **out, lr_err *e)
 {
     lr_session_config cfg = {.lock_timeout_ms = s->lock_timeout_ms};

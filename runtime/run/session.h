@@ -63,6 +63,10 @@ void lr_session_close(lr_session *s); /* zeroed or opened */
  * opened is an error that says so. */
 int lr_session_place(lr_session *s, const char *name, lr_place **out, lr_err *e);
 
+/* The table that users mean by a name at a place; its own name where it is not
+ * there. all: as relation in dialect.h. */
+int lr_place_relation(const lr_place *p, lr_arena *a, const char *name, int all, lr_relation *out, lr_err *e);
+
 /* One more connection to a place that is open, for a question that the first
  * cannot take. The caller closes it. */
 int lr_session_second(lr_session *s, const lr_place *p, lr_conn **out, lr_err *e);
