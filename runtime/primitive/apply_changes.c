@@ -62,7 +62,8 @@ static void key_list(const work *w, lr_sql *q)
     for (int i = 0; i < w->t.nkey; i++) lr_sqlf(q, i == 0 ? "%I" : ", %I", w->t.key[i]);
 }
 
-/* What the queries' first column holds, up to five: "7, 9". NULL where there is none. */
+/* The rows of a query: "7, 9", or with further columns "x (1, 2), y (3, 4)". NULL
+ * where there is none. */
 static int some_texts(work *w, const lr_sql *q, const char **out, lr_err *e)
 {
     const lr_place *house = w->run->session->warehouse;
@@ -73,11 +74,8 @@ static int some_texts(work *w, const lr_sql *q, const char **out, lr_err *e)
     if (lr_query(w->run, house, q, &k, e) != 0) return -1;
     house->driver->columns(k, &n);
     while ((got = house->driver->next(k, &row, e)) == 1) {
-        lr_buf_puts(&b, b.len > 0 ? ", " : "");
-        for (int i = 0; i < n; i++) {
-            const char *text = lr_value_text(&w->run->arena, &row[i]);
-            lr_buf_printf(&b, "%s%s%s", i == 1 ? " (" : i > 1 ? ", " : "", text != NULL ? text : "NULL", i > 0 && i == n - 1 ? ")" : "");
-        }
+        lr_buf_printf(&b, "%s%s", b.len > 0 ? ", " : "", lr_row_text(&w->run->arena, row, 1));
+        if (n > 1) lr_buf_printf(&b, " (%s)", lr_row_text(&w->run->arena, row + 1, n - 1));
     }
     house->driver->finish(k);
     *out = b.data != NULL ? lr_dup(&w->run->arena, b.data) : NULL;

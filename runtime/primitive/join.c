@@ -237,19 +237,6 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
     return 0;
 }
 
-/* The columns of a row as "1, 2026-01-20". */
-static const char *row_text(lr_run *run, const lr_value *row, int n)
-{
-    lr_buf b = {0};
-    for (int i = 0; i < n; i++) {
-        const char *text = lr_value_text(&run->arena, &row[i]);
-        lr_buf_printf(&b, "%s%s", i > 0 ? ", " : "", text != NULL ? text : "NULL");
-    }
-    const char *out = lr_dup(&run->arena, b.data);
-    lr_buf_free(&b);
-    return out;
-}
-
 static int check_overlaps(lr_run *run, lr_rowset *rs, const lr_sql *inner, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
@@ -274,7 +261,7 @@ static int check_overlaps(lr_run *run, lr_rowset *rs, const lr_sql *inner, lr_er
     w->driver->columns(k, &n);
     if (got == 1) {
         lr_fail(e, LR_FAILED, "%s has overlapping versions of key (%s) from %s on", rs->dimension,
-                row_text(run, row, n - 3), row_text(run, row + n - 3, 1));
+                lr_row_text(&run->arena, row, n - 3), lr_row_text(&run->arena, row + n - 3, 1));
         lr_hint(e, "each key may have one version at a time: correct valid_from and valid_to");
     }
     w->driver->finish(k);
@@ -305,7 +292,7 @@ static int check_unmatched(lr_run *run, lr_rowset *rs, const lr_sql *inner, lr_e
     if (lr_query(run, w, &q, &k, e) != 0) return -1;
     w->driver->columns(k, &n);
     while ((got = w->driver->next(k, &row, e)) == 1)
-        lr_buf_printf(&names, "%s(%s)", names.len > 0 ? ", " : "", row_text(run, row, n));
+        lr_buf_printf(&names, "%s(%s)", names.len > 0 ? ", " : "", lr_row_text(&run->arena, row, n));
     w->driver->finish(k);
     if (got == 0) {
         lr_fail(e, LR_FAILED, "%lld fact(s) without a version in %s: %s", (long long)count.i, rs->dimension, names.data);

@@ -114,14 +114,9 @@ static int keep_newest(lr_run *run, lr_target *t, const char *newest, lr_err *e)
     if (lr_query(run, w, &q, &k, e) != 0) return -1;
     int got = w->driver->next(k, &row, e);
     if (got == 1) {
-        lr_buf key = {0};
-        for (int i = 0; i < t->nkey; i++) lr_buf_printf(&key, "%s%s", i > 0 ? ", " : "", lr_value_text(&run->arena, &row[i]));
-        lr_buf names = {0};
-        for (int i = 0; i < t->nkey; i++) lr_buf_printf(&names, "%s%s", i > 0 ? ", " : "", t->key[i]);
-        lr_fail(e, LR_FAILED, "key %s (%s) has several rows with the same latest %s and different values", names.data, key.data, newest);
-        lr_buf_free(&names);
+        lr_fail(e, LR_FAILED, "key %s (%s) has several rows with the same latest %s and different values",
+                lr_list_text(&run->arena, t->key, t->nkey), lr_row_text(&run->arena, row, t->nkey), newest);
         lr_hint(e, "nothing says which of them is right: use a finer column for newest, or fix the source");
-        lr_buf_free(&key);
     }
     w->driver->finish(k);
     if (got != 0) return -1;

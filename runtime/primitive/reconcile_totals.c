@@ -107,12 +107,7 @@ static int equal_totals(const char *a, const char *b, const char *tolerance)
 
 static const char *group_text(const lr_comparison *p, const lr_totals *s)
 {
-    if (p->nby == 0) return NULL;
-    lr_buf b = {0};
-    for (int i = 0; i < p->nby; i++) lr_buf_printf(&b, "%s%s", i > 0 ? ", " : "", s->group[i] != NULL ? s->group[i] : "NULL");
-    const char *out = lr_dup(&p->run->arena, b.data);
-    lr_buf_free(&b);
-    return out;
+    return p->nby > 0 ? lr_list_text(&p->run->arena, s->group, p->nby) : NULL;
 }
 
 int lr_compare_numbers(lr_comparison *p, const char *group, const char *metric, const char *label, const char *a, const char *b,

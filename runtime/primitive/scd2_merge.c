@@ -235,14 +235,8 @@ static int rows_text(work *w, const lr_sql *q, lr_buf *b, lr_err *e)
     int n, got;
     if (lr_query(w->run, house, q, &k, e) != 0) return -1;
     house->driver->columns(k, &n);
-    while ((got = house->driver->next(k, &row, e)) == 1) {
-        lr_buf_puts(b, b->len > 0 ? ", (" : "(");
-        for (int i = 0; i < n; i++) {
-            const char *text = lr_value_text(&w->run->arena, &row[i]);
-            lr_buf_printf(b, "%s%s", i > 0 ? ", " : "", text != NULL ? text : "NULL");
-        }
-        lr_buf_putc(b, ')');
-    }
+    while ((got = house->driver->next(k, &row, e)) == 1)
+        lr_buf_printf(b, "%s(%s)", b->len > 0 ? ", " : "", lr_row_text(&w->run->arena, row, n));
     house->driver->finish(k);
     return got;
 }

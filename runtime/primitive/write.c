@@ -72,17 +72,12 @@ int lr_check_keys(lr_run *run, const lr_target *t, const lr_key *unique, int che
     if (lr_query(run, w, &q, &k, e) != 0) return -1;
     while ((got = w->driver->next(k, &row, e)) == 1) {
         lr_buf_puts(&names, n++ > 0 ? ", " : "");
-        if (t->nkey > 1) lr_buf_putc(&names, '(');
-        for (int i = 0; i < t->nkey; i++) lr_buf_printf(&names, "%s%s", i > 0 ? ", " : "", lr_value_text(&run->arena, &row[i]));
-        if (t->nkey > 1) lr_buf_putc(&names, ')');
+        lr_buf_printf(&names, t->nkey > 1 ? "(%s)" : "%s", lr_row_text(&run->arena, row, t->nkey));
     }
     w->driver->finish(k);
     if (got == 0 && n > 0) {
-        lr_buf columns = {0};
-        for (int i = 0; i < t->nkey; i++) lr_buf_printf(&columns, "%s%s", i > 0 ? ", " : "", t->key[i]);
-        lr_fail(e, LR_FAILED, "key %s is twice in the extract (%s)", columns.data, names.data);
+        lr_fail(e, LR_FAILED, "key %s is twice in the extract (%s)", lr_list_text(&run->arena, t->key, t->nkey), names.data);
         lr_hint(e, "pass newest = \"updated_at\" to keep the latest, or fix the source");
-        lr_buf_free(&columns);
         got = -1;
     }
     lr_buf_free(&names);

@@ -151,4 +151,8 @@ void lr_plain_text(char *text);
 /* A value as text, in the arena: numbers in digits, NULL as NULL pointer. */
 const char *lr_value_text(lr_arena *a, const lr_value *v);
 
+/* Values of a row for a message, "1, 2026-01-20, NULL", and texts likewise. */
+const char *lr_row_text(lr_arena *a, const lr_value *row, int n);
+const char *lr_list_text(lr_arena *a, const char *const *texts, int n);
+
 #endif

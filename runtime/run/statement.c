@@ -196,3 +196,27 @@ const char *lr_value_text(lr_arena *a, const lr_value *v)
     }
     return NULL;
 }
+
+static const char *joined(lr_arena *a, lr_buf *b)
+{
+    const char *out = lr_dup(a, b->data != NULL ? b->data : "");
+    lr_buf_free(b);
+    return out;
+}
+
+const char *lr_row_text(lr_arena *a, const lr_value *row, int n)
+{
+    lr_buf b = {0};
+    for (int i = 0; i < n; i++) {
+        const char *text = lr_value_text(a, &row[i]);
+        lr_buf_printf(&b, "%s%s", i > 0 ? ", " : "", text != NULL ? text : "NULL");
+    }
+    return joined(a, &b);
+}
+
+const char *lr_list_text(lr_arena *a, const char *const *texts, int n)
+{
+    lr_buf b = {0};
+    for (int i = 0; i < n; i++) lr_buf_printf(&b, "%s%s", i > 0 ? ", " : "", texts[i] != NULL ? texts[i] : "NULL");
+    return joined(a, &b);
+}
