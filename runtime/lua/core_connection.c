@@ -19,13 +19,6 @@ static int conn_close(lua_State *L)
     return 0;
 }
 
-static int fail(lua_State *L, const lr_err *e)
-{
-    lua_pushnil(L);
-    lr_push_error(L, e);
-    return 2;
-}
-
 /* core.connect(config): a connection, or nil and the error */
 static int core_connect(lua_State *L)
 {
@@ -34,12 +27,10 @@ static int core_connect(lua_State *L)
     memset(box, 0, sizeof *box);
     luaL_setmetatable(L, "lrun.connection");
     lr_read_config(L, 1, &box->arena, &box->config, &box->reporter);
-    lua_getfield(L, 1, "readonly");
-    box->config.session.readonly = lua_toboolean(L, -1);
-    lua_pop(L, 1);
+    box->config.session.readonly = lr_flag_field(L, 1, "readonly");
     if (lr_session_open(&box->session, &box->config.session, &e) != 0) {
         lr_session_close(&box->session);
-        return fail(L, &e);
+        return lr_push_failure(L, &e);
     }
     return 1;
 }
@@ -92,7 +83,7 @@ static int conn_query(lua_State *L)
     lr_err e = {0};
     const lr_value *row;
     int got, n;
-    if (w->driver->query(w->conn, lr_sql_text(&q, w->dialect), q.params, q.n, &k->cursor, &e) != 0) return fail(L, &e);
+    if (w->driver->query(w->conn, lr_sql_text(&q, w->dialect), q.params, q.n, &k->cursor, &e) != 0) return lr_push_failure(L, &e);
     w->driver->columns(k->cursor, &n);
     lua_newtable(L);
     lua_Integer at = 0;
@@ -107,12 +98,12 @@ static int conn_query(lua_State *L)
     }
     w->driver->finish(k->cursor);
     k->cursor = NULL;
-    return got < 0 ? fail(L, &e) : 1;
+    return got < 0 ? lr_push_failure(L, &e) : 1;
 }
 
 static int answer(lua_State *L, int failed, const lr_err *e)
 {
-    if (failed) return fail(L, e);
+    if (failed) return lr_push_failure(L, e);
     lua_pushboolean(L, 1);
     return 1;
 }
@@ -144,7 +135,7 @@ static int conn_ledger(lua_State *L)
     connbox *box = check_open(L);
     lr_err e = {0};
     int exists;
-    if (lr_ledger_check(&box->session, &exists, &e) != 0) return fail(L, &e);
+    if (lr_ledger_check(&box->session, &exists, &e) != 0) return lr_push_failure(L, &e);
     lua_pushboolean(L, exists);
     return 1;
 }

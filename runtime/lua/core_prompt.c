@@ -35,9 +35,7 @@ static int core_prompt(lua_State *L)
     box->config.session.readonly = 0;
     if (lr_execution_open(&box->x, &box->config, &e) != 0) {
         lr_execution_free(&box->x);
-        lua_pushnil(L);
-        lr_push_error(L, &e);
-        return 2;
+        return lr_push_failure(L, &e);
     }
     return 1;
 }
@@ -207,8 +205,7 @@ static int run_line(lua_State *L, lua_CFunction fn)
     box->x.vm->first_call = 0;
     box->x.vm->depth = 0;
     if (failed != 0) {
-        lua_pushnil(L);
-        lr_push_error(L, &e);
+        lr_push_failure(L, &e);
         lua_pushboolean(L, l.incomplete);
         return 3;
     }
@@ -233,9 +230,7 @@ static int prompt_commit(lua_State *L)
     lua_gc(box->x.vm->L, LUA_GCCOLLECT, 0);
     if (lr_run_commit(&box->x.run, &e) != 0) {
         lr_run_abandon(&box->x.run, &e);
-        lua_pushnil(L);
-        lr_push_error(L, &e);
-        return 2;
+        return lr_push_failure(L, &e);
     }
     lr_run_forget(&box->x.run);
     lua_pushboolean(L, 1);

@@ -49,7 +49,7 @@ static const char *text_field(lua_State *L, int at, const char *name, lr_arena *
     return out;
 }
 
-static int flag_field(lua_State *L, int at, const char *name)
+int lr_flag_field(lua_State *L, int at, const char *name)
 {
     lua_getfield(L, at, name);
     int out = lua_toboolean(L, -1);
@@ -77,7 +77,7 @@ static void read_connections(lua_State *L, int at, lr_arena *a, lr_session_confi
             named[i].name = text_field(L, entry, "name", a);
             named[i].url = text_field(L, entry, "url", a);
             named[i].ledger_schema = text_field(L, entry, "ledger_schema", a);
-            named[i].must_exist = flag_field(L, entry, "must_exist");
+            named[i].must_exist = lr_flag_field(L, entry, "must_exist");
             lua_pop(L, 1);
         }
         s->named = named;
@@ -121,13 +121,13 @@ void lr_read_config(lua_State *L, int at, lr_arena *a, lr_execution_config *cfg,
     cfg->path = text_field(L, at, "path", a);
     cfg->logical_date = text_field(L, at, "logical_date", a);
     cfg->run_start = text_field(L, at, "run_start", a);
-    cfg->allow_open = flag_field(L, at, "allow_open");
-    cfg->verbose = flag_field(L, at, "verbose");
+    cfg->allow_open = lr_flag_field(L, at, "allow_open");
+    cfg->verbose = lr_flag_field(L, at, "verbose");
     cfg->max_memory = (size_t)number_field(L, at, "max_memory");
-    cfg->must_compare = flag_field(L, at, "must_compare");
-    cfg->by_rows = flag_field(L, at, "by_rows");
-    cfg->sandbox = flag_field(L, at, "sandbox");
-    cfg->trace = flag_field(L, at, "trace");
+    cfg->must_compare = lr_flag_field(L, at, "must_compare");
+    cfg->by_rows = lr_flag_field(L, at, "by_rows");
+    cfg->sandbox = lr_flag_field(L, at, "sandbox");
+    cfg->trace = lr_flag_field(L, at, "trace");
     cfg->max_instructions = (int64_t)number_field(L, at, "max_instructions");
     cfg->max_seconds = number_field(L, at, "max_seconds");
     const char *mode = text_field(L, at, "mode", a);
@@ -135,7 +135,7 @@ void lr_read_config(lua_State *L, int at, lr_arena *a, lr_execution_config *cfg,
         if (strcmp(mode, modes[i].name) == 0) cfg->mode = modes[i].mode;
     read_params(L, at, a, cfg);
     read_connections(L, at, a, &cfg->session);
-    cfg->session.must_exist = flag_field(L, at, "must_exist");
+    cfg->session.must_exist = lr_flag_field(L, at, "must_exist");
     cfg->session.lock_timeout_ms = (int)number_field(L, at, "lock_timeout_ms");
     cfg->session.readonly = cfg->mode == LR_MODE_PLAN || cfg->mode == LR_MODE_RECONCILE;
     cfg->session.temporary = cfg->mode == LR_MODE_RECONCILE;
@@ -146,6 +146,13 @@ void lr_read_config(lua_State *L, int at, lr_arena *a, lr_execution_config *cfg,
     else lua_pop(L, 1);
     cfg->report = report;
     cfg->report_arg = r;
+}
+
+int lr_push_failure(lua_State *L, const lr_err *e)
+{
+    lua_pushnil(L);
+    lr_push_error(L, e);
+    return 2;
 }
 
 void lr_push_error(lua_State *L, const lr_err *e)
@@ -201,9 +208,9 @@ static void set_int(lua_State *L, const char *name, int64_t value)
     lua_setfield(L, -2, name);
 }
 
-static void set_string(lua_State *L, const char *name, const char *value)
+void lr_set_text(lua_State *L, const char *name, const char *text)
 {
-    lua_pushstring(L, value);
+    lua_pushstring(L, text);
     lua_setfield(L, -2, name);
 }
 
@@ -221,7 +228,7 @@ static int core_run(lua_State *L)
     lr_push_outcome(L, &box->x, failed, &e);
     const lr_vm *vm = box->x.vm;
     const char *limit = !failed || vm == NULL ? NULL : vm->spent ? "instructions" : vm->over ? "memory" : late ? "time" : NULL;
-    if (limit != NULL) set_string(L, "limit", limit);
+    if (limit != NULL) lr_set_text(L, "limit", limit);
     if (box->x.job.manual) {
         lua_pushboolean(L, 1);
         lua_setfield(L, -2, "manual");
@@ -237,8 +244,8 @@ void lr_push_outcome(lua_State *L, const lr_execution *x, int failed, const lr_e
     if (x->committed && !x->config->sandbox) lr_vm_of(L)->committed = 1;
     lua_createtable(L, 0, 14);
     set_int(L, "status", failed ? (e->status == LR_OK ? LR_FAILED : e->status) : LR_OK);
-    if (x->job.name != NULL) set_string(L, "job", x->job.name);
-    if (x->job.has_logical) set_string(L, "logical_date", x->job.logical_date);
+    if (x->job.name != NULL) lr_set_text(L, "job", x->job.name);
+    if (x->job.has_logical) lr_set_text(L, "logical_date", x->job.logical_date);
     set_int(L, "run_id", x->run_id);
     set_int(L, "rows_read", x->counts.read);
     set_int(L, "rows_inserted", failed ? 0 : x->counts.inserted);
@@ -258,11 +265,11 @@ void lr_push_outcome(lua_State *L, const lr_execution *x, int failed, const lr_e
 void lr_push_job(lua_State *L, const lr_job *job)
 {
     lua_createtable(L, 0, 6);
-    set_string(L, "name", job->name);
-    set_string(L, "grain", lr_grain_name(job->grain));
-    set_string(L, "zone", lr_zone_name(job->zone));
-    set_string(L, "params", job->params);
-    set_string(L, "sha256", job->sha256);
+    lr_set_text(L, "name", job->name);
+    lr_set_text(L, "grain", lr_grain_name(job->grain));
+    lr_set_text(L, "zone", lr_zone_name(job->zone));
+    lr_set_text(L, "params", job->params);
+    lr_set_text(L, "sha256", job->sha256);
 }
 
 /* core.describe(config): { name, grain, zone, params, sha256 } or nil, error */
@@ -271,11 +278,7 @@ static int core_describe(lua_State *L)
     lr_err e = {0};
     execbox *box = push_execution(L);
     lr_read_config(L, 1, &box->arena, &box->config, &box->reporter);
-    if (lr_execution_describe(&box->x, &box->config, &e) != 0) {
-        lua_pushnil(L);
-        lr_push_error(L, &e);
-        return 2;
-    }
+    if (lr_execution_describe(&box->x, &box->config, &e) != 0) return lr_push_failure(L, &e);
     lr_push_job(L, &box->x.job);
     return 1;
 }

@@ -24,13 +24,6 @@ static int series_close(lua_State *L)
     return 0;
 }
 
-static int fail(lua_State *L, const lr_err *e)
-{
-    lua_pushnil(L);
-    lr_push_error(L, e);
-    return 2;
-}
-
 /* core.series(config, first, last): or nil and the error */
 static int core_series(lua_State *L)
 {
@@ -45,7 +38,7 @@ static int core_series(lua_State *L)
     box->reporter.run = &box->x.run;
     if (lr_execution_series(&box->x, &box->config, last, &e) != 0) {
         lr_execution_free(&box->x);
-        return fail(L, &e);
+        return lr_push_failure(L, &e);
     }
     box->steward.session = &box->x.session;
     box->steward.job = &box->x.job;
@@ -63,19 +56,13 @@ static seriesbox *check_open(lua_State *L)
     return box;
 }
 
-static void set_text(lua_State *L, const char *name, const char *text)
-{
-    lua_pushstring(L, text);
-    lua_setfield(L, -2, name);
-}
-
 /* { backfill_id, status, ..., done = { date = run_id } } */
 static int push_backfill(lua_State *L, seriesbox *box)
 {
     const lr_backfill *b = &box->backfill;
     lr_finished *done = NULL;
     lr_err e = {0};
-    if (b->id != 0 && lr_backfill_done(&box->steward, b, &done, &e) != 0) return fail(L, &e);
+    if (b->id != 0 && lr_backfill_done(&box->steward, b, &done, &e) != 0) return lr_push_failure(L, &e);
     lua_createtable(L, 0, 10);
     lua_pushinteger(L, b->id);
     lua_setfield(L, -2, "backfill_id");
@@ -86,10 +73,10 @@ static int push_backfill(lua_State *L, seriesbox *box)
     }
     lua_setfield(L, -2, "done");
     if (b->id == 0) return 1;
-    set_text(L, "status", b->status);
-    set_text(L, "started_at", b->started_at);
-    set_text(L, "host", b->host);
-    set_text(L, "owner_started", b->owner_started);
+    lr_set_text(L, "status", b->status);
+    lr_set_text(L, "started_at", b->started_at);
+    lr_set_text(L, "host", b->host);
+    lr_set_text(L, "owner_started", b->owner_started);
     lua_pushinteger(L, b->pid);
     lua_setfield(L, -2, "pid");
     lua_pushboolean(L, b->alive);
@@ -104,16 +91,8 @@ static int series_look(lua_State *L)
 {
     seriesbox *box = check_open(L);
     lr_err e = {0};
-    if (lr_backfill_find(&box->steward, box->first, box->last, &box->backfill, &e) != 0) return fail(L, &e);
+    if (lr_backfill_find(&box->steward, box->first, box->last, &box->backfill, &e) != 0) return lr_push_failure(L, &e);
     return push_backfill(L, box);
-}
-
-static int flag(lua_State *L, int at, const char *name)
-{
-    lua_getfield(L, at, name);
-    int out = lua_toboolean(L, -1);
-    lua_pop(L, 1);
-    return out;
 }
 
 /* series:claim { again, accept_change, take_over }: as look, and it is ours; or
@@ -123,8 +102,8 @@ static int series_claim(lua_State *L)
     seriesbox *box = check_open(L);
     lr_err e = {0};
     luaL_checktype(L, 2, LUA_TTABLE);
-    lr_claim claim = {box->first, box->last, flag(L, 2, "again"), flag(L, 2, "accept_change"), flag(L, 2, "take_over")};
-    if (lr_backfill_claim(&box->steward, &claim, &box->backfill, &e) != 0) return fail(L, &e);
+    lr_claim claim = {box->first, box->last, lr_flag_field(L, 2, "again"), lr_flag_field(L, 2, "accept_change"), lr_flag_field(L, 2, "take_over")};
+    if (lr_backfill_claim(&box->steward, &claim, &box->backfill, &e) != 0) return lr_push_failure(L, &e);
     box->x.backfill = &box->backfill;
     return push_backfill(L, box);
 }
@@ -145,7 +124,7 @@ static int series_finish(lua_State *L)
 {
     seriesbox *box = check_open(L);
     lr_err e = {0};
-    if (lr_backfill_finish(&box->steward, &box->backfill, luaL_checkstring(L, 2), &e) != 0) return fail(L, &e);
+    if (lr_backfill_finish(&box->steward, &box->backfill, luaL_checkstring(L, 2), &e) != 0) return lr_push_failure(L, &e);
     lua_pushboolean(L, 1);
     return 1;
 }

@@ -210,11 +210,7 @@ static int core_dates(lua_State *L)
         lr_fail(&e, LR_USAGE, "--to %s is before --from %s", lua_tostring(L, 4), lua_tostring(L, 3));
         failed = lr_hint(&e, "both are run, the earlier first");
     }
-    if (failed != 0) {
-        lua_pushnil(L);
-        lr_push_error(L, &e);
-        return 2;
-    }
+    if (failed != 0) return lr_push_failure(L, &e);
     lua_Integer limit = luaL_optinteger(L, 5, 1000000), n = 0;
     lua_newtable(L);
     for (int64_t at = from; at <= to && n < limit; at = lr_grain_next(z, g, at)) {

@@ -32,7 +32,9 @@ struct lr_reporter {
 };
 void lr_read_config(lua_State *L, int at, lr_arena *a, struct lr_execution_config *cfg, struct lr_reporter *r);
 void lr_push_error(lua_State *L, const lr_err *e); /* { status, message, hint, where, text } */
-
+int lr_push_failure(lua_State *L, const lr_err *e); /* nil and the error; returns 2 */
+int lr_flag_field(lua_State *L, int at, const char *name);
+void lr_set_text(lua_State *L, const char *name, const char *text); /* of the table on top */
 
 struct lr_execution;
 /* { status, job, logical_date, run_id, rows_..., checks, differs, committed, error } */
