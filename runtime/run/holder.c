@@ -5,59 +5,53 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A run in the ledger that goes on: of the job itself for the job's lock, of
- * another one for a target's. */
-static int find_run(lr_run *run, const lr_place *w, const char *target, char *out, size_t size)
+/* A row of the ledger that goes on and whose process lives: of the job itself for
+ * the job's lock, of another one for a target's. columns: number, job, since,
+ * host, pid and others, into text. */
+static int find(lr_run *run, const lr_place *w, const char *table, const char *columns, const char *id, int64_t mine,
+                const char *target, const char *text[7])
 {
-    lr_table t = lr_ledger_table(run->session, "lrun_runs");
+    lr_table t = lr_ledger_table(run->session, table);
     lr_sql q = lr_sql_new(&run->arena);
     lr_err e = {0};
     lr_cursor *k = NULL;
     const lr_value *row;
-    lr_value own = lr_int(run->run_id), job = lr_text(run->job->name);
-    lr_sqlf(&q, "SELECT run_id, job, started_at, host, pid FROM %T WHERE status = 'running' AND run_id <> %V", &t, &own);
+    lr_value own = lr_int(mine), job = lr_text(run->job->name);
+    int found = 0, n = 0;
+    lr_sqlf(&q, "SELECT %s FROM %T WHERE status = 'running' AND %s <> %V", columns, &t, id, &own);
     if (w->dialect->row_locks) lr_sqlf(&q, target == NULL ? " AND job = %V" : " AND job <> %V", &job);
-    lr_sqlf(&q, " ORDER BY run_id DESC");
-    int found = 0;
+    lr_sqlf(&q, " ORDER BY %s DESC", id);
     if (lr_query(run, w, &q, &k, &e) == 0) {
+        w->driver->columns(k, &n);
         while (!found && w->driver->next(k, &row, &e) == 1) {
-            const char *text[5];
-            for (int i = 0; i < 5; i++) text[i] = lr_value_text(&run->arena, &row[i]);
-            if (!lr_process_lives(text[3], row[4].i, text[2])) continue;
-            snprintf(out, size, "run %s of %s holds it since %s (pid %s on %s)", text[0], text[1], text[2], text[4], text[3]);
-            found = 1;
+            for (int i = 0; i < n; i++) text[i] = lr_value_text(&run->arena, &row[i]);
+            found = row[4].type == LR_INT && lr_process_lives(text[3], row[4].i, text[2]);
         }
     }
     w->driver->finish(k);
     return found;
 }
 
+static int find_run(lr_run *run, const lr_place *w, const char *target, char *out, size_t size)
+{
+    const char *text[7];
+    if (!find(run, w, "lrun_runs", "run_id, job, started_at, host, pid", "run_id", run->run_id, target, text)) return 0;
+    snprintf(out, size, "run %s of %s holds it since %s (pid %s on %s)", text[0], text[1], text[2], text[4], text[3]);
+    return 1;
+}
+
 /* A date of a backfill has no row of its own before it is committed; the
  * backfill has one. */
 static int find_backfill(lr_run *run, const lr_place *w, const char *target, char *out, size_t size)
 {
-    lr_table t = lr_ledger_table(run->session, "lrun_backfills");
-    lr_sql q = lr_sql_new(&run->arena);
-    lr_err e = {0};
-    lr_cursor *k = NULL;
-    const lr_value *row;
-    lr_value own = lr_int(run->backfill != NULL ? run->backfill->id : 0), job = lr_text(run->job->name);
-    lr_sqlf(&q, "SELECT backfill_id, job, owner_started, owner_host, owner_pid, first_date, last_date FROM %T WHERE status = 'running' "
-                "AND backfill_id <> %V", &t, &own);
-    if (w->dialect->row_locks) lr_sqlf(&q, target == NULL ? " AND job = %V" : " AND job <> %V", &job);
-    int found = 0;
-    if (lr_query(run, w, &q, &k, &e) == 0) {
-        while (!found && w->driver->next(k, &row, &e) == 1) {
-            const char *text[7];
-            for (int i = 0; i < 7; i++) text[i] = lr_value_text(&run->arena, &row[i]);
-            if (row[4].type != LR_INT || !lr_process_lives(text[3], row[4].i, text[2])) continue;
-            snprintf(out, size, "backfill %s of %s, %s .. %s, is at work since %s (pid %s on %s)", text[0], text[1], text[5], text[6], text[2],
-                     text[4], text[3]);
-            found = 1;
-        }
-    }
-    w->driver->finish(k);
-    return found;
+    const char *text[7];
+    int64_t mine = run->backfill != NULL ? run->backfill->id : 0;
+    if (!find(run, w, "lrun_backfills", "backfill_id, job, owner_started, owner_host, owner_pid, first_date, last_date", "backfill_id",
+              mine, target, text))
+        return 0;
+    snprintf(out, size, "backfill %s of %s, %s .. %s, is at work since %s (pid %s on %s)", text[0], text[1], text[5], text[6], text[2],
+             text[4], text[3]);
+    return 1;
 }
 
 /* The server's process that holds it, also where the client is long gone. */
