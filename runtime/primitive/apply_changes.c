@@ -377,10 +377,7 @@ static int apply(work *w, lr_err *e)
     lr_sqlf(&rows, " FROM %T WHERE " GONE " = 0", &stage);
     lr_merge m = {.target = &w->t.rel, .rows = &rows, .columns = w->t.columns, .n = w->t.n, .key = w->t.key, .nkey = w->t.nkey,
                   .unique = unique, .zone = run->job->zone, .stamp = w->t.stamp, .stamp_value = w->t.stamp_value};
-    if (lr_merge_rows(run, &w->t, &m, &w->c, e) == 0) return 0;
-    /* another run put the same key in: this one starts over and sees it */
-    if (d->row_locks && strcmp(e->sqlstate, "23505") == 0) e->retry = 1;
-    return -1;
+    return lr_merge_rows(run, &w->t, &m, &w->c, e);
 }
 
 static int refuse_new(work *w, const lr_args *args, lr_err *e)

@@ -175,11 +175,7 @@ static int write_by_key(lr_run *run, const lr_primitive *p, const lr_args *args,
     if (!plan && lr_count_rows(run, &t.rows, &c.read, e) != 0) return -1;
     if (newest != NULL && !plan && lr_field_find(d, &t.rel, newest) >= 0 && refuse_no_time(run, &t, newest, e) != 0) return -1;
     if (newest != NULL && !(plan && t.source->kind == LR_ROWS_MAP) && keep_newest(run, &t, newest, e) != 0) return -1;
-    if (lr_merge_rows(run, &t, &m, &c, e) != 0) {
-        /* another run put the same key in: this one starts over and sees it */
-        if (d->row_locks && strcmp(e->sqlstate, "23505") == 0) e->retry = 1;
-        return -1;
-    }
+    if (lr_merge_rows(run, &t, &m, &c, e) != 0) return -1;
     return lr_target_done(run, &t, &c, NULL, NULL, out, e);
 }
 

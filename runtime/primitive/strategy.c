@@ -222,7 +222,7 @@ static int undo(lr_run *run, lr_err *e)
     return 0;
 }
 
-int lr_merge_rows(lr_run *run, lr_target *t, lr_merge *m, lr_counts *c, lr_err *e)
+static int merge_rows(lr_run *run, lr_target *t, lr_merge *m, lr_counts *c, lr_err *e)
 {
     const lr_dialect *d = run->session->warehouse->dialect;
     lr_step_sql steps[LR_MERGE_STEPS];
@@ -254,4 +254,12 @@ int lr_merge_rows(lr_run *run, lr_target *t, lr_merge *m, lr_counts *c, lr_err *
     if (e->status != LR_OK) return -1;
     lr_fail(e, LR_FAILED, "%s cannot be written by key: %s", t->name, why);
     return lr_hint(e, "use overwrite_partition or full_load");
+}
+
+int lr_merge_rows(lr_run *run, lr_target *t, lr_merge *m, lr_counts *c, lr_err *e)
+{
+    if (merge_rows(run, t, m, c, e) == 0) return 0;
+    /* another run put the same key in: this one starts over and sees it */
+    if (run->session->warehouse->dialect->row_locks && strcmp(e->sqlstate, "23505") == 0) e->retry = 1;
+    return -1;
 }
