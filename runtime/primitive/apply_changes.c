@@ -57,11 +57,6 @@ static const lr_dialect *dialect(const work *w)
     return w->run->session->warehouse->dialect;
 }
 
-static void key_list(const work *w, lr_sql *q)
-{
-    for (int i = 0; i < w->t.nkey; i++) lr_sqlf(q, i == 0 ? "%I" : ", %I", w->t.key[i]);
-}
-
 /* The rows of a query: "7, 9", or with further columns "x (1, 2), y (3, 4)". NULL
  * where there is none. */
 static int some_texts(work *w, const lr_sql *q, const char **out, lr_err *e)
@@ -90,7 +85,7 @@ static int check_ops(work *w, lr_err *e)
     lr_sql q = lr_sql_new(&w->run->arena);
     const char *found;
     lr_sqlf(&q, "SELECT %I, ", w->op);
-    key_list(w, &q);
+    lr_key_list(w->run, &w->t, NULL, &q);
     lr_sqlf(&q, " FROM (%Q) AS \"rows\" WHERE lower(CAST(%I AS text)) NOT IN (" WRITES ", " DELETES ") LIMIT 5", &w->t.rows, w->op);
     if (some_texts(w, &q, &found, e) != 0) return -1;
     if (found == NULL) return 0;
@@ -319,18 +314,12 @@ static int save_mark(work *w, lr_err *e)
 /* The last change of each key above the mark, with whether it deletes. */
 static void last_changes(work *w, const lr_key *unique, lr_sql *q)
 {
-    const lr_dialect *d = dialect(w);
     lr_sqlf(q, "SELECT ");
     for (int i = 0; i < w->t.n; i++) lr_sqlf(q, "%I, ", w->t.columns[i]);
     lr_sqlf(q, "CASE WHEN lower(CAST(" GONE " AS text)) IN (" DELETES ") THEN 1 ELSE 0 END AS " GONE " FROM (SELECT ");
     for (int i = 0; i < w->t.n; i++) lr_sqlf(q, "%I, ", w->t.columns[i]);
     lr_sqlf(q, "%I AS " GONE ", row_number() OVER (PARTITION BY ", w->op);
-    for (int i = 0; i < w->t.nkey; i++) {
-        lr_sqlf(q, i == 0 ? "%I" : ", %I", w->t.key[i]);
-        for (int j = 0; unique != NULL && j < unique->n; j++)
-            if (unique->collations[j] != NULL && lr_name_equal(d, unique->columns[j], w->t.key[i]))
-                lr_sqlf(q, " COLLATE %I", unique->collations[j]);
-    }
+    lr_key_list(w->run, &w->t, unique, q);
     lr_sqlf(q, " ORDER BY %Q DESC, %Q DESC) AS " RANK " FROM (%Q) AS \"rows\" WHERE %Q) AS \"ranked\" WHERE " RANK " = 1", &w->rank,
             &w->raw, &w->t.rows, &w->after);
 }
@@ -364,7 +353,7 @@ static int apply(work *w, lr_err *e)
         d->keep(&q, &stage, &last, 1);
         if (lr_write(run, &q, NULL, e) != 0) return -1;
     } else if (lr_stage_rows(run, &last, &stage, &changes, e) != 0) return -1;
-    key_list(w, &keys);
+    lr_key_list(w->run, &w->t, NULL, &keys);
     lr_sqlf(&keys, " FROM %T WHERE " GONE " = 1", &stage);
     if (!plan && lr_stage_rows(run, &keys, &gone, &deletes, e) != 0) return -1;
     if (deletes > 0) {

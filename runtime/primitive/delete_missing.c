@@ -80,12 +80,6 @@ static int window_sql(lr_run *run, lr_target *t, const char *column, lr_sql *ins
     return 0;
 }
 
-static void same_keys(const lr_target *t, const char *left, const char *right, lr_sql *q)
-{
-    for (int i = 0; i < t->nkey; i++)
-        lr_sqlf(q, i == 0 ? "%I.%I = %I.%I" : " AND %I.%I = %I.%I", left, t->key[i], right, t->key[i]);
-}
-
 static int refuse_target_nulls(lr_run *run, const lr_target *t, const lr_sql *inside, lr_err *e)
 {
     for (int i = 0; i < t->nkey; i++) {
@@ -112,7 +106,7 @@ static int spare_moved(lr_run *run, const lr_target *t, lr_table *missing, int64
     if (!possible) return 0;
     for (int i = 0; i < t->nkey; i++) lr_sqlf(&left, i == 0 ? "SELECT \"missing\".%I" : ", \"missing\".%I", t->key[i]);
     lr_sqlf(&left, " FROM %T AS \"missing\" LEFT JOIN (%Q) AS \"later\" ON ", missing, &later);
-    same_keys(t, "missing", "later", &left);
+    lr_same_key("missing", "later", t->key, t->nkey, &left);
     lr_sqlf(&left, " WHERE \"later\".%I IS NULL", t->key[0]);
     if (lr_stage_rows(run, &left, &stage, n, e) != 0) return -1;
     *missing = stage;
@@ -156,7 +150,7 @@ static int delete_rows(lr_run *run, const lr_args *args, lr_target *t, const lr_
     lr_sqlf(&gone, "SELECT ");
     for (int i = 0; i < t->nkey; i++) lr_sqlf(&gone, i == 0 ? "\"target\".%I" : ", \"target\".%I", t->key[i]);
     lr_sqlf(&gone, " FROM (SELECT * FROM %T WHERE %Q) AS \"target\" LEFT JOIN (%Q) AS \"rows\" ON ", &t->rel.table, inside, &keys);
-    same_keys(t, "target", "rows", &gone);
+    lr_same_key("target", "rows", t->key, t->nkey, &gone);
     lr_sqlf(&gone, " WHERE \"rows\".%I IS NULL", t->key[0]);
     if (run->mode == LR_MODE_PLAN) {
         lr_sql q = lr_sql_new(&run->arena);

@@ -46,11 +46,6 @@ const lr_primitive lr_primitive_insert_new = {
     .call = call_insert,
 };
 
-static void key_list(const lr_target *t, lr_sql *q)
-{
-    for (int i = 0; i < t->nkey; i++) lr_sqlf(q, i == 0 ? "%I" : ", %I", t->key[i]);
-}
-
 /* A name that no column of the rows has. */
 static const char *rank_name(lr_run *run, const lr_target *t)
 {
@@ -62,7 +57,7 @@ static const char *rank_name(lr_run *run, const lr_target *t)
 static void ranked(lr_run *run, const lr_target *t, const char *newest, const char *function, lr_sql *q)
 {
     lr_sql column = lr_sql_column(&run->arena, "rows", newest), keys = lr_sql_new(&run->arena);
-    key_list(t, &keys);
+    lr_key_list(run, t, NULL, &keys);
     lr_sqlf(q, "SELECT \"rows\".*, %s() OVER (PARTITION BY %Q ORDER BY ", function, &keys);
     run->session->warehouse->dialect->order(q, &column, run->job->zone);
     lr_sqlf(q, " DESC NULLS LAST) AS %I FROM (%Q) AS \"rows\"", rank_name(run, t), &t->rows);
@@ -97,7 +92,7 @@ static int keep_newest(lr_run *run, lr_target *t, const char *newest, lr_err *e)
     const lr_place *w = run->session->warehouse;
     lr_sql all = lr_sql_new(&run->arena), values = lr_sql_new(&run->arena), columns = lr_sql_new(&run->arena), keys = lr_sql_new(&run->arena);
     lr_sql q = lr_sql_new(&run->arena);
-    key_list(t, &keys);
+    lr_key_list(run, t, NULL, &keys);
     for (int i = 0; i < t->source->n; i++) lr_sqlf(&columns, i == 0 ? "%I" : ", %I", t->source->fields[i].name);
     for (int i = 0; i < t->n; i++) {
         int at = lr_field_find(w->dialect, &t->rel, t->columns[i]);

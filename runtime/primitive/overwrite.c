@@ -141,8 +141,7 @@ static int check_moved(lr_run *run, const lr_target *t, const lr_sql *inside, lr
     /* joined: sharded engines refuse EXISTS over a temporary table */
     lr_sqlf(&q, "SELECT \"target\".%I FROM (SELECT * FROM %T WHERE (CASE WHEN %Q THEN 1 ELSE 0 END) = 0) AS \"target\" "
                 "JOIN (%Q) AS \"rows\" ON ", t->key[0], &t->rel.table, inside, &t->rows);
-    for (int i = 0; i < t->nkey; i++)
-        lr_sqlf(&q, i == 0 ? "\"rows\".%I = \"target\".%I" : " AND \"rows\".%I = \"target\".%I", t->key[i], t->key[i]);
+    lr_same_key("rows", "target", t->key, t->nkey, &q);
     lr_sqlf(&q, " LIMIT 1");
     if (run->mode == LR_MODE_PLAN && t->created) return 0;
     if (lr_query_value(run, run->session->warehouse, &q, &run->arena, &v, &found, e) != 0) return -1;

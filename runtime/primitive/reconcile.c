@@ -102,17 +102,14 @@ int lr_compare_line(lr_comparison *p, const lr_report_line *given, const char *l
     return run->mode == LR_MODE_RUN ? lr_ledger_add_check(run, c, e) : 0;
 }
 
-/* Rows of the target in the partition; without those that moved on where keys
- * are given. */
-static int warehouse_rows(lr_comparison *p, const lr_sql *moved, const char **key, int nkey, lr_sql *q)
+/* Rows of the target in the partition; without those whose keys moved on, or NULL. */
+static void warehouse_rows(const lr_comparison *p, const lr_sql *moved, lr_sql *q)
 {
     lr_sqlf(q, "SELECT * FROM %T AS \"target\" WHERE %Q", &p->target.table, &p->inside);
-    if (moved == NULL) return 0;
+    if (moved == NULL) return;
     lr_sqlf(q, " AND NOT EXISTS (SELECT 1 FROM (%Q) AS \"later\" WHERE ", moved);
-    for (int i = 0; i < nkey; i++)
-        lr_sqlf(q, i == 0 ? "\"later\".%I = \"target\".%I" : " AND \"later\".%I = \"target\".%I", key[i], key[i]);
+    lr_same_key("later", "target", p->key, p->nkey, q);
     lr_sqlf(q, ")");
-    return 0;
 }
 
 static int condition(lr_comparison *p, const lr_args *args, const lr_written *w, const lr_arg *partition, lr_err *e)
@@ -202,18 +199,14 @@ static int leave_moved(lr_comparison *p, const lr_sql *stored, lr_sql *without, 
 {
     lr_run *run = p->run;
     lr_sql later = lr_sql_new(&run->arena);
-    lr_value counts[2];
+    int64_t all, left;
     int possible = 0;
     if (lr_moved_on(run, p->rs, p->key, p->nkey, &later, &possible, e) != 0) return -1;
     if (!possible) return 0;
     *without = lr_sql_new(&run->arena);
-    warehouse_rows(p, &later, p->key, p->nkey, without);
-    for (int i = 0; i < 2; i++) {
-        lr_sql count = lr_sql_new(&run->arena);
-        lr_sqlf(&count, "SELECT count(*) FROM (%Q) AS \"rows\"", i == 0 ? stored : without);
-        if (lr_query_value(run, run->session->warehouse, &count, &run->arena, &counts[i], NULL, e) != 0) return -1;
-    }
-    p->moved = counts[0].i - counts[1].i;
+    warehouse_rows(p, &later, without);
+    if (lr_count_rows(run, stored, &all, e) != 0 || lr_count_rows(run, without, &left, e) != 0) return -1;
+    p->moved = all - left;
     return 0;
 }
 
@@ -242,7 +235,7 @@ static int compare(lr_comparison *p, const lr_args *args, lr_err *e)
     int na = 0, nb = 0;
     /* rows that are compared one by one are counted on the way */
     int totals = p->deep == NULL || p->nsums > 0 || p->nby > 0;
-    warehouse_rows(p, NULL, NULL, 0, &stored);
+    warehouse_rows(p, NULL, &stored);
     if (lr_rowset_origin(run, p->rs, &p->home, &rows, e) != 0) return -1;
     if (run->mode == LR_MODE_PLAN) return list_statements(p, &rows, &stored, totals, e);
     lr_sql qa = lr_totals_sql(p, &rows, 1), qb = lr_totals_sql(p, &stored, 0);

@@ -64,8 +64,7 @@ static int count_new(lr_run *run, const lr_target *t, const lr_merge *m, int64_t
 {
     lr_sql q = lr_sql_new(&run->arena);
     lr_sqlf(&q, "SELECT 1 FROM (%Q) AS \"rows\" LEFT JOIN %T AS \"old\" ON ", m->rows, &t->rel.table);
-    for (int i = 0; i < m->nkey; i++)
-        lr_sqlf(&q, i == 0 ? "\"old\".%I = \"rows\".%I" : " AND \"old\".%I = \"rows\".%I", m->key[i], m->key[i]);
+    lr_same_key("old", "rows", m->key, m->nkey, &q);
     lr_sqlf(&q, " WHERE \"old\".%I IS NULL", m->key[0]);
     return lr_count_rows(run, &q, n, e);
 }

@@ -47,6 +47,12 @@ int lr_target_open_without(lr_run *run, const lr_primitive *p, const lr_args *ar
 /* No NULL in the key, and no key twice; unique is the target's constraint. */
 int lr_check_keys(lr_run *run, const lr_target *t, const lr_key *unique, int check_twice, lr_err *e);
 
+/* "order_id, line" of the target's key; with unique, as that constraint compares them. */
+void lr_key_list(const lr_run *run, const lr_target *t, const lr_key *unique, lr_sql *q);
+
+/* "left.order_id = right.order_id AND ..." of two names in a SELECT. */
+void lr_same_key(const char *left, const char *right, const char *const *key, int nkey, lr_sql *q);
+
 /* The source's own constraints say so of its rows: nobody need look. */
 int lr_keys_proven(const lr_target *t, const lr_key *unique);
 

@@ -50,6 +50,21 @@ static int check_key_nulls(lr_run *run, const lr_target *t, lr_err *e)
     return 0;
 }
 
+void lr_key_list(const lr_run *run, const lr_target *t, const lr_key *unique, lr_sql *q)
+{
+    for (int i = 0; i < t->nkey; i++) {
+        lr_sqlf(q, i == 0 ? "%I" : ", %I", t->key[i]);
+        for (int j = 0; unique != NULL && j < unique->n; j++)
+            if (unique->collations[j] != NULL && lr_name_equal(run->session->warehouse->dialect, unique->columns[j], t->key[i]))
+                lr_sqlf(q, " COLLATE %I", unique->collations[j]);
+    }
+}
+
+void lr_same_key(const char *left, const char *right, const char *const *key, int nkey, lr_sql *q)
+{
+    for (int i = 0; i < nkey; i++) lr_sqlf(q, i == 0 ? "%I.%I = %I.%I" : " AND %I.%I = %I.%I", left, key[i], right, key[i]);
+}
+
 int lr_check_keys(lr_run *run, const lr_target *t, const lr_key *unique, int check_twice, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
@@ -58,12 +73,7 @@ int lr_check_keys(lr_run *run, const lr_target *t, const lr_key *unique, int che
     if (check_key_nulls(run, t, e) != 0) return -1;
     if (!check_twice || proven_unique(t, unique)) return 0;
     lr_sql list = lr_sql_new(&run->arena), q = lr_sql_new(&run->arena);
-    for (int i = 0; i < t->nkey; i++) {
-        lr_sqlf(&list, i == 0 ? "%I" : ", %I", t->key[i]);
-        for (int j = 0; unique != NULL && j < unique->n; j++)
-            if (unique->collations[j] != NULL && lr_name_equal(w->dialect, unique->columns[j], t->key[i]))
-                lr_sqlf(&list, " COLLATE %I", unique->collations[j]);
-    }
+    lr_key_list(run, t, unique, &list);
     lr_sqlf(&q, "SELECT %Q FROM (%Q) AS \"rows\" GROUP BY %Q HAVING count(*) > 1 LIMIT 5", &list, &t->rows, &list);
     lr_cursor *k;
     const lr_value *row;
