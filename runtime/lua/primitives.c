@@ -243,11 +243,14 @@ static void add_step(const lr_primitive *p, const lr_args *args, lr_err *e)
 {
     size_t n = strlen(p->name);
     if (strncmp(e->message, p->name, n) == 0 && strchr(": ", e->message[n]) != NULL) return;
-    static const char *const objects[] = {"into", "with", "from"};
+    /* the first that a primitive has is its table: from may be a column after it */
+    static const struct {
+        const char *option, *word;
+    } objects[] = {{"into", "into"}, {"with", "with"}, {"dim", "with"}, {"from", "from"}};
     for (int i = 0; i < p->noptions; i++)
-        for (int j = 0; j < 3; j++)
-            if (strcmp(p->options[i].name, objects[j]) == 0 && args->named[i].type == LR_ARG_STRING) {
-                lr_step(e, "%s %s %s", p->name, objects[j], args->named[i].value.s.p);
+        for (int j = 0; j < 4; j++)
+            if (strcmp(p->options[i].name, objects[j].option) == 0 && args->named[i].type == LR_ARG_STRING) {
+                lr_step(e, "%s %s %s", p->name, objects[j].word, args->named[i].value.s.p);
                 return;
             }
     lr_step(e, "%s", p->name);

@@ -41,10 +41,10 @@ const lr_primitive lr_primitive_reconcile = {
 int lr_read_pairs(lr_run *run, const lr_arg *a, lr_sum_pair *out, int room, int *n, const char *option, lr_err *e)
 {
     *n = a->type == LR_ARG_NONE ? 0 : a->type == LR_ARG_STRING ? 1 : a->n;
-    if (*n > room) return lr_fail(e, LR_FAILED, "reconcile: %s names more than %d columns", option, room);
+    if (*n > room) return lr_fail(e, LR_FAILED, "%s names more than %s", option, room == 1 ? "one column" : lr_printf(&run->arena, "%d columns", room));
     for (int i = 0; i < *n; i++) {
         const lr_arg *item = a->type == LR_ARG_STRING ? a : &a->items[i];
-        if (item->type != LR_ARG_STRING) return lr_fail(e, LR_FAILED, "reconcile: %s holds something that is no column", option);
+        if (item->type != LR_ARG_STRING) return lr_fail(e, LR_FAILED, "%s holds something that is no column", option);
         out[i].target = lr_dup(&run->arena, item->value.s.p);
         const char *name = a->type == LR_ARG_MAP ? a->names[i] : NULL;
         out[i].source = name != NULL ? lr_dup(&run->arena, name) : out[i].target;

@@ -99,6 +99,12 @@ reconcile { facts, with = "out", sum = "amount" }
 ]])
     run(w)
     assert.same({ "2|A|IN", "3|A|IN", "4|A2|DE", "7|B|FR" }, w:rows "SELECT id, name, country FROM out ORDER BY 1")
+    w:job("j", [[
+job { grain = "month" }
+local facts = extract { from = "facts", by = "at", window = window() }
+scd2_join { facts, dim = "dim", key = { k = "customer" }, at = "at", from = "since", to = "till", take = "nation" }
+]])
+    w:refused(1, { "j.lua:3", "scd2_join with dim: dim has no column \"nation\"" }, "j.lua", "--logical-date", "2026-01-01")
   end)
 
   it("joins a time of day with dates: the day's midnight", function()

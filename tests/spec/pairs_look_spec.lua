@@ -75,6 +75,8 @@ for _, r in ipairs(partitions { "t", by = "z" }) do print("row: " .. r.partition
       w:job("j", "job {}\n" .. code)
       w:refused(1, { "j.lua:2", word }, "j.lua")
     end
+    w:job("j", 'job {}\npartitions { "t", by = { day = "day", region = "region" } }')
+    w:refused(1, { "j.lua:2", "partitions: by names more than one column", hint = false }, "j.lua")
   end)
 end)
 
