@@ -40,7 +40,7 @@ typedef struct lr_target {
 int lr_target_open(lr_run *run, const lr_primitive *p, const lr_args *args, const char **key, int nkey,
                    const char *index_column, int may_be_direct, lr_target *out, lr_err *e);
 
-/* The same with what out->omit names; the rest of *out is zero. */
+/* The same where the caller has set out->omit or out->once; the rest of *out is zero. */
 int lr_target_open_without(lr_run *run, const lr_primitive *p, const lr_args *args, const char **key, int nkey,
                            const char *index_column, int may_be_direct, lr_target *out, lr_err *e);
 

@@ -17,10 +17,9 @@ lr_stop_limit lr_stop_within(double seconds);
 void lr_stop_restore(lr_stop_limit former);
 int lr_stop_late(void); /* the time is up, and no signal came */
 void lr_stop_reset(void);             /* the prompt: a dropped line is no end */
-void lr_stop_hold(int on);
-
+void lr_stop_hold(int on);            /* 1: a stop is not acted on, for what must still be written */
 /* From here a process that is ended by force cannot say that nothing was kept. */
-void lr_stop_committing(int on);             /* 1: a stop is not acted on, for what must still be written */
+void lr_stop_committing(int on);
 int lr_stop_signal(void);             /* the signal that came, or 0 */
 
 int lr_stop_poll(void *arg);                  /* as lr_open.poll */
