@@ -84,6 +84,15 @@ static const char *params_json(lr_execution *x)
     return out;
 }
 
+static int new_vm(lr_execution *x, lr_err *e)
+{
+    x->vm = lr_vm_new(x->config->max_memory);
+    if (x->vm == NULL) return lr_fail(e, LR_FAILED, "not enough memory");
+    x->vm->job = &x->job;
+    x->vm->most_instructions = x->config->max_instructions;
+    return 0;
+}
+
 int lr_execution_describe(lr_execution *x, const lr_execution_config *cfg, lr_err *e)
 {
     x->config = cfg;
@@ -93,10 +102,7 @@ int lr_execution_describe(lr_execution *x, const lr_execution_config *cfg, lr_er
     x->job.name = cfg->path != NULL ? file_name(&x->arena, cfg->path) : "prompt";
     x->job.params = params_json(x);
     x->param_read = lr_alloc(&x->arena, (size_t)(cfg->nparams + 1) * sizeof *x->param_read);
-    x->vm = lr_vm_new(cfg->max_memory);
-    if (x->vm == NULL) return lr_fail(e, LR_FAILED, "not enough memory");
-    x->vm->job = &x->job;
-    x->vm->most_instructions = x->config->max_instructions;
+    if (new_vm(x, e) != 0) return -1;
     if (cfg->path == NULL) return 0;
     if (read_file(x, e) != 0) return -1;
     int failed = lr_vm_protected(x->vm, lr_probe, x, e);
@@ -239,11 +245,7 @@ static int fresh_state(lr_execution *x, lr_err *e)
 {
     lr_vm_free(x->vm);
     lr_run_free(&x->run);
-    x->vm = lr_vm_new(x->config->max_memory);
-    if (x->vm == NULL) return lr_fail(e, LR_FAILED, "not enough memory");
-    x->vm->job = &x->job;
-    x->vm->most_instructions = x->config->max_instructions;
-    return 0;
+    return new_vm(x, e);
 }
 
 static int attempts(lr_execution *x, lr_err *e)
