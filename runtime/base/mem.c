@@ -118,6 +118,15 @@ char *lr_printf(lr_arena *a, const char *fmt, ...)
     return text;
 }
 
+void *lr_grow(lr_arena *a, void *list, int n, int *room, size_t size)
+{
+    if (n < *room) return list;
+    *room = *room == 0 ? 16 : *room * 2;
+    void *more = lr_alloc(a, (size_t)*room * size);
+    if (n > 0) memcpy(more, list, (size_t)n * size);
+    return more;
+}
+
 void lr_arena_free(lr_arena *a)
 {
     for (lr_block *b = a->head; b;) {

@@ -23,6 +23,8 @@ void *lr_alloc(lr_arena *a, size_t n);
 char *lr_dup(lr_arena *a, const char *z);             /* NULL gives NULL */
 char *lr_dupn(lr_arena *a, const char *p, size_t n);  /* adds a NUL */
 char *lr_printf(lr_arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A list with room for one more than n of this size: itself, or a copy. */
+void *lr_grow(lr_arena *a, void *list, int n, int *room, size_t size);
 void lr_arena_free(lr_arena *a);
 
 /* A growing buffer of bytes; data is always NUL terminated once written to. */

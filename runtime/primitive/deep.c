@@ -162,12 +162,7 @@ static int read_segments(lr_comparison *p, const lr_place *w, const lr_sql *q, l
     memset(out, 0, sizeof *out);
     if (lr_query(p->run, w, q, &k, e) != 0) return -1;
     while ((got = w->driver->next(k, &row, e)) == 1) {
-        if (out->n == room) {
-            room = room == 0 ? 1024 : room * 2;
-            lr_segment *more = lr_alloc(a, (size_t)room * sizeof *more);
-            if (out->n > 0) memcpy(more, out->list, (size_t)out->n * sizeof *more);
-            out->list = more;
-        }
+        out->list = lr_grow(a, out->list, out->n, &room, sizeof *out->list);
         const char *sum = lr_value_text(a, &row[2]);
         out->list[out->n++] = (lr_segment){row[0].i, row[1].i, sum};
         out->rows += row[1].i;

@@ -78,12 +78,7 @@ static int read_rows(lr_comparison *p, int side, const lr_sql *from, lr_arena *a
     lr_sqlf(&q, "%Q", from);
     if (lr_query(p->run, s->place, &q, &k, e) != 0) return -1;
     while ((got = s->place->driver->next(k, &v, e)) == 1) {
-        if (out->n == room) {
-            room = room == 0 ? 256 : room * 2;
-            row *more = lr_alloc(a, (size_t)room * sizeof *more);
-            if (out->n > 0) memcpy(more, out->list, (size_t)out->n * sizeof *more);
-            out->list = more;
-        }
+        out->list = lr_grow(a, out->list, out->n, &room, sizeof *out->list);
         row *r = &out->list[out->n++];
         int64_t *columns = lr_alloc(a, (size_t)(d->n - d->nkey + 1) * sizeof *columns);
         lr_buf key = {0};

@@ -74,12 +74,7 @@ static int read_parts(lr_run *run, const lr_look *l, const char *by, const char 
     lr_sqlf(&q, " GROUP BY 1");
     if (lr_query(run, l->place, &q, &k, e) != 0) return -1;
     while ((got = l->place->driver->next(k, &row, e)) == 1) {
-        if (out->n == room) {
-            room = room == 0 ? 64 : room * 2;
-            part *more = lr_alloc(a, (size_t)room * sizeof *more);
-            if (out->n > 0) memcpy(more, out->list, (size_t)out->n * sizeof *more);
-            out->list = more;
-        }
+        out->list = lr_grow(a, out->list, out->n, &room, sizeof *out->list);
         out->list[out->n++] = (part){lr_value_text(a, &row[0]), sum != NULL ? lr_value_text(a, &row[2]) : NULL, row[1].i};
     }
     l->place->driver->finish(k);

@@ -72,12 +72,7 @@ static int check_pairs(lr_comparison *p, lr_sum_pair *pairs, int n, lr_err *e)
 int lr_compare_line(lr_comparison *p, const lr_report_line *given, const char *label, const char *text, lr_err *e)
 {
     lr_run *run = p->run;
-    if (p->out->nlines == p->room) {
-        p->room = p->room == 0 ? 16 : p->room * 2;
-        lr_report_line *more = lr_alloc(&run->arena, (size_t)p->room * sizeof *more);
-        if (p->out->nlines > 0) memcpy(more, p->out->lines, (size_t)p->out->nlines * sizeof *more);
-        p->out->lines = more;
-    }
+    p->out->lines = lr_grow(&run->arena, p->out->lines, p->out->nlines, &p->room, sizeof *p->out->lines);
     p->out->lines[p->out->nlines++] = *given;
     if (!given->equal) p->out->equal = 0;
     const lr_window *w = p->rs->window;

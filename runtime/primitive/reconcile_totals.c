@@ -71,12 +71,7 @@ int lr_totals_read(const lr_comparison *p, const lr_place *w, const lr_sql *q, l
     *out = NULL;
     if (lr_query(p->run, w, q, &k, e) != 0) return -1;
     while ((got = w->driver->next(k, &row, e)) == 1) {
-        if (*n == room) {
-            room = room == 0 ? 1 : room * 2;
-            lr_totals *more = lr_alloc(a, (size_t)room * sizeof *more);
-            if (*n > 0) memcpy(more, *out, (size_t)*n * sizeof *more);
-            *out = more;
-        }
+        *out = lr_grow(a, *out, *n, &room, sizeof **out);
         lr_totals *s = &(*out)[(*n)++];
         s->group = lr_alloc(a, (size_t)(p->nby + 1) * sizeof *s->group);
         for (int i = 0; i < p->nby; i++) {
