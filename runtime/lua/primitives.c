@@ -218,10 +218,9 @@ static int ask_function(lua_State *L)
     return 0;
 }
 
-static int ask(const lr_args *args, const char *option, const char *text, int *passed, lr_err *e)
+static int ask(const lr_args *args, const char *text, int *passed, lr_err *e)
 {
     asker *a = args->asker;
-    (void)option;
     a->text = text;
     if (lr_vm_protected(a->vm, ask_function, a, e) != 0) return -1;
     *passed = a->passed;

@@ -45,9 +45,9 @@ typedef struct lr_args {
     const lr_arg *extra; /* where the primitive takes free names: a map, else NULL */
     const char *where;   /* "jobs/orders.lua:7" */
     lr_arena *scratch;   /* goes when the call ends */
-    /* Call the function that an option holds with a text. -1: it raised. passed
-     * is 0 where it gave false, or nil and a message, which e->message holds then. */
-    int (*ask)(const struct lr_args *args, const char *option, const char *text, int *passed, lr_err *e);
+    /* Call the function among the options with a text. -1: it raised. passed is 0
+     * where it gave false, or nil and a message, which e->message holds then. */
+    int (*ask)(const struct lr_args *args, const char *text, int *passed, lr_err *e);
     void *asker;
 } lr_args;
 

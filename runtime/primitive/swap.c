@@ -65,7 +65,7 @@ static int ask(lr_run *run, const lr_args *args, const lr_target *t, const lr_ta
 {
     int passed = 1;
     if (lr_arg_of(&lr_primitive_swap, args, "check")->type != LR_ARG_FUNCTION) return 0;
-    if (args->ask(args, "check", name_for_job(run, copy, &run->arena), &passed, e) != 0) return -1;
+    if (args->ask(args, name_for_job(run, copy, &run->arena), &passed, e) != 0) return -1;
     if (passed) return 0;
     const char *why = lr_dup(&run->arena, e->message);
     lr_err_clear(e);
