@@ -1,7 +1,7 @@
 -- lrun learn author: check a scenario's file.
 local fail = require "show.fail"
 local find = require "course.find"
-local grade = require "engine.grade"
+local author = require "engine.author"
 local json = require "show.json"
 local wrap = require "show.wrap"
 
@@ -10,7 +10,7 @@ local function author_check(o, cl)
   if not path then return fail.usage(o, "learn author check needs a scenario's file", "write lrun learn author check FILE.lua") end
   local l, problem = find.lesson(path)
   if not l then return fail.show(problem, o.json) end
-  local problems = grade.check(l, function(word, line)
+  local problems = author.check(l, function(word, line)
     if not o.quiet and not o.json then core.write(wrap(line, ("%-8s "):format(word), 9) .. "\n") end
   end)
   if o.json then json.line("check", { scenario = l.id, problems = problems, exit = #problems > 0 and 1 or 0 }) end

@@ -23,20 +23,82 @@
 --   figures         { { "SQL", "source" or "warehouse", is = "242.50" }, ... }: what the solution leaves,
 --                   or with job = "starter" that job; after = N: after that step
 --
+-- What a learner reads; a history for grade alone may leave it out:
+--
+--   about           one line: what the lesson teaches
+--   text            told before the first run. Paragraphs are divided by a blank line, and
+--                   wrapped by who shows them; lines that begin with blanks stay as they are
+--   predict         { { ask = "How many rows will the run read?", before = N or nil, choices = { TEXT, ... } or nil,
+--                   sql = "SELECT ...", on = "source" or "warehouse", after = N or nil, job = "starter" or "solution",
+--                   is = "0", why = TEXT }, ... }: asked before step N of the timeline, or before the
+--                   first; the answer is what the SQL gives after step `after`, 0 being before the first
+--   hints           { first nudge, where to look, nearly the code }
+--   explain         told after the pass: what happened, why it was silent, the rule
+--   closed          true: the lessons' texts are not shown while it is played
+--
+-- An amount with two decimals in a text is a row's, a figure's or an answer's: author
+-- check looks (engine/author.lua).
+--
 -- A history of engine/timeline.lua is the part source, warehouse, events, truth,
 -- probe and window; a generator can make one without the rest.
 local lesson = {}
 
 local NEEDS = { "id", "title", "source", "warehouse", "events", "truth", "requires", "starter", "solution", "mutants" }
 
--- The lessons that are built in.
-lesson.list = { "02-created-date", "05-half-open", "09-lookback", "16-dimension-trap", "E2", "S1" }
+-- The lessons that are built in, in the order in which they are learned.
+lesson.list = {
+  "02-created-date",
+  "05-half-open",
+  "09-lookback",
+  "16-dimension-trap",
+  "E2",
+  "S1",
+}
+
+-- ---- a teacher's file ----
+
+local TEXT, FLAG, NUMBER = { string = true }, { boolean = true }, { number = true }
+local FIELDS = { about = TEXT, text = TEXT, explain = TEXT, closed = FLAG, hints = { table = true }, predict = { table = true } }
+local PREDICT = { ask = TEXT, sql = TEXT, on = TEXT, job = TEXT, is = TEXT, why = TEXT }
+local PREDICT_MAY = { before = NUMBER, after = NUMBER, choices = { table = true } }
+
+-- What is wrong with the types of a table's fields, or nil.
+local function wrong_type(t, fields, must)
+  local names = {}
+  for name in pairs(fields) do names[#names + 1] = name end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local v = t[name]
+    if v == nil then
+      if must then return name .. " is missing" end
+    elseif not fields[name][type(v)] then
+      return ("%s is a %s, and must be a %s"):format(name, type(v), (next(fields[name])))
+    end
+  end
+end
+
+local function wrong_list(list, name)
+  for i, v in ipairs(list or {}) do
+    if type(v) ~= "string" then return ("%s: entry %d is no text"):format(name, i) end
+  end
+end
+
+local function wrong_predict(list)
+  for i, p in ipairs(list or {}) do
+    local why = type(p) ~= "table" and "is no table" or wrong_type(p, PREDICT, true) or wrong_type(p, PREDICT_MAY) or
+                wrong_list(p.choices, "choices")
+    if why then return ("predict: entry %d: %s"):format(i, why) end
+  end
+end
 
 local function check(t, where)
   if type(t) ~= "table" then return nil, { status = 2, message = where .. " returns no table", hint = "see lrun help learn" } end
+  local why
   for _, name in ipairs(NEEDS) do
-    if t[name] == nil then return nil, { status = 2, message = ("%s: %s is missing"):format(where, name) } end
+    if t[name] == nil then why = name .. " is missing" break end
   end
+  why = why or wrong_type(t, FIELDS) or wrong_list(t.hints, "hints") or wrong_predict(t.predict)
+  if why then return nil, { status = 2, message = ("%s: %s"):format(where, why), hint = "see the head of stdlib/engine/lesson.lua" } end
   return t
 end
 

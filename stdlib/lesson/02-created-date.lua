@@ -1,83 +1,89 @@
 -- A window on the created date finds new rows and misses the ones that changed.
-local HEAD = [[
-job { transaction = "manual" }
+local common = require "lesson.common"
 
-local saved = query { "SELECT watermark FROM wm WHERE job = 'orders'" }[1].watermark
-local run_date = os.date "%Y-%m-%d"
-local window = { start = saved, stop = run_date }
+local CREATED = "order_date >= :start AND order_date < :stop"
 
-]]
-
-local TAIL = [[
-execute { "UPDATE wm SET watermark = :stop WHERE job = 'orders'", params = { stop = run_date } }
-]]
-
-local INSERT = [[
-execute { "INSERT INTO dw_orders(order_id, order_date, amount, updated_at) " ..
-          "SELECT order_id, order_date, amount, updated_at FROM orders " ..
-          "WHERE %s >= :start AND %s < :stop", params = window }
-]]
-
-local DELETE = [[
-execute { "DELETE FROM dw_orders WHERE order_id IN " ..
-          "(SELECT order_id FROM orders WHERE %s >= :start AND %s < :stop)", params = window }
-]]
-
-local function on(text, column) return (text:gsub("%%s", column)) end
-local function by_key(column)
-  return HEAD .. 'execute { "BEGIN" }\n' .. on(DELETE, column) .. on(INSERT, column) .. TAIL .. 'execute { "COMMIT" }\n'
-end
-
-local ORDER = { { "order_id", "INTEGER", "id" }, { "order_date", "TEXT NOT NULL", "date" },
-                { "amount", "DECIMAL(10,2)", "amount" }, { "updated_at", "TEXT NOT NULL", "date" } }
+-- The orders of the window that are not there yet; those that are stay as they are.
+local ADD = [=[
+execute { [[
+  INSERT INTO dw_orders SELECT * FROM staged s
+  WHERE NOT EXISTS (SELECT 1 FROM dw_orders d WHERE d.order_id = s.order_id)
+]] }
+]=]
 
 return {
   id = "02-created-date",
   title = "A window on the created date",
-  source = {
-    { name = "orders", key = "order_id", columns = ORDER, rows = {
-      { 101, "2026-01-03", 40.00, "2026-01-03" }, { 102, "2026-01-08", 25.50, "2026-01-08" },
-      { 103, "2026-01-10", 50.00, "2026-01-10" }, { 104, "2026-01-19", 35.00, "2026-01-19" },
-      { 105, "2026-01-20", false, "2026-01-20" }, { 106, "2026-01-21", 70.00, "2026-01-21" } } },
-  },
-  warehouse = {
-    { name = "dw_orders", columns = ORDER, rows = {
-      { 101, "2026-01-03", 40.00, "2026-01-03" }, { 102, "2026-01-08", 25.50, "2026-01-08" },
-      { 103, "2026-01-10", 50.00, "2026-01-10" }, { 104, "2026-01-19", 35.00, "2026-01-19" } } },
-    { name = "wm", columns = { { "job", "TEXT PRIMARY KEY" }, { "watermark", "TEXT", "date" } },
-      rows = { { "orders", "2026-01-20" } } },
-  },
+  about = "A window on the created date misses rows that change later",
+  text = [[
+A created date says when a row was made. An order gets its order_date once,
+when it is placed, and keeps it for ever. New orders have a new date, so a
+window on order_date finds them. That is the job of this lesson:
+
+    WHERE  order_date >= :start AND order_date < :stop
+
+The run of 2026-01-22 begins at the watermark, 2026-01-20. It reads order 105,
+which is not paid yet, so its amount is NULL, and order 106.
+
+On 2026-01-25 order 105 is paid. The app sets the amount to 22.00. It also
+keeps a second date, updated_at: the date of the row's last change. That
+becomes 2026-01-25. The order_date stays 2026-01-20.
+
+    January       20    21    22    23    24    25    26
+    order_date    o105  o106
+    updated_at          o106                    o105 paid 22.00
+    run 01-22     [===========)
+    run 01-26                 [=======================)
+
+The next run is on 2026-01-26. Its window is [2026-01-22, 2026-01-26).
+]],
+  source = common.source(common.orders()),
+  warehouse = common.warehouse(common.orders(4), "2026-01-20"),
   events = {
     { run = "2026-01-22" },
-    { at = "2026-01-25", update = "orders", set = { amount = 22.00, updated_at = "2026-01-25" }, where = { order_id = 105 },
-      label = "paid" },
+    common.paid("2026-01-25", 105, 22.00),
     { run = "2026-01-26" },
   },
-  truth = { table = "dw_orders", key = { "order_id" }, columns = { "order_id", "order_date", "amount", "updated_at" },
-            source = "SELECT order_id, order_date, amount, updated_at FROM orders", stamp = "updated_at", total = "amount" },
-  probe = { table = "orders", target = "dw_orders", key = "order_id", columns = { "updated_at", "order_date" }, row = { amount = 1.00 } },
+  predict = {
+    { ask = "How many rows will the run of 2026-01-26 read?", before = 3, choices = { "none", "1", "2" },
+      sql = "SELECT COUNT(*) FROM staged", on = "warehouse", after = 3, job = "starter", is = "0",
+      why = "None. The window asks for orders that were placed from 2026-01-22 on. Order 105 was placed on 2026-01-20, " ..
+            "before the window begins, and no later window will go back there." },
+    { ask = "The total of the source is 242.50 now. What is the total of the warehouse after that run?", before = 3,
+      choices = { "242.50", "220.50", "22.00" },
+      sql = "SELECT printf('%.2f', SUM(amount)) FROM dw_orders", on = "warehouse", after = 3, job = "starter", is = "220.50",
+      why = "220.50. The copy of order 105 still has the amount NULL, and SUM leaves NULL out. 22.00 is missing." },
+  },
+  truth = common.TRUTH,
+  probe = common.probe(),
   requires = {
     { id = "R2", text = "find rows that changed", night = 2 },
     { id = "R3", text = "write by key, no second copy", night = 2 },
     { id = "R13", text = "compare more than counts", night = 2 },
   },
-  starter = HEAD .. on(INSERT, "order_date") .. TAIL,
-  solution = by_key "updated_at",
+  hints = {
+    "Which of the two dates did the payment change? Look where \"paid\" stands on the time line, and where the window of " ..
+    "01-26 is.",
+    "The fault is in step 2 of job.lua, in the WHERE. It asks for order_date, and order_date never changes.",
+    "In that WHERE, write updated_at in both places where order_date stands. Nothing else needs to change: step 3 takes " ..
+    "the old copy of an order away before it writes the new one.",
+  },
+  explain = [[
+The run of 2026-01-26 read no row, wrote no row, and ended well. Both tables
+have 6 rows. So nobody was told: the job did not fail, and who compares the
+counts sees 6 and 6. Only the total shows it, 242.50 against 220.50. The next
+to notice is somebody who adds up the money.
+
+A window finds a row by the date in it. If a change does not move that date,
+no window sees the change.
+
+The rule: put the window on a column that moves with every change.
+]],
+  starter = common.job { where = CREATED },
+  solution = common.job(),
   others = {
-    { name = "merge, the watermark kept by lrun", job = [[
-job { grain = "day" }
-local changed = extract { from = "orders", by = "updated_at", window = window { since = watermark() } }
-merge { changed, into = "dw_orders", key = "order_id" }
-]] },
-    { name = "UPDATE, then INSERT where it is not there", job = HEAD .. [[
-execute { "UPDATE dw_orders SET (order_date, amount, updated_at) = " ..
-          "(SELECT s.order_date, s.amount, s.updated_at FROM orders s WHERE s.order_id = dw_orders.order_id) " ..
-          "WHERE order_id IN (SELECT order_id FROM orders WHERE updated_at >= :start AND updated_at < :stop)", params = window }
-execute { "INSERT INTO dw_orders(updated_at, order_id, amount, order_date) " ..
-          "SELECT updated_at, order_id, amount, order_date FROM orders s " ..
-          "WHERE updated_at >= :start AND updated_at < :stop " ..
-          "AND NOT EXISTS (SELECT 1 FROM dw_orders d WHERE d.order_id = s.order_id)", params = window }
-]] .. TAIL },
+    { name = "merge, the watermark kept by lrun", job = common.MERGE },
+    { name = "UPDATE, then INSERT where it is not there", job = common.job { write = common.UPDATE_THEN_INSERT } },
     { name = "a full load, with a table of its own and a helper", job = [[
 job { transaction = "manual" }
 local function run(sql) return execute { sql } end
@@ -90,37 +96,39 @@ run "COMMIT"
 ]] },
   },
   mutants = {
-    { name = "created date, written by key", rule = "R2", class = "STALE", key = 105, job = by_key "order_date" },
-    { name = "updated_at with a plain INSERT", rule = "R3", class = "DUPLICATE", key = 105,
-      job = HEAD .. on(INSERT, "updated_at") .. TAIL },
-    { name = "loads only when the counts differ", rule = "R13", class = "STALE", key = 105, job = HEAD .. [[
+    { name = "created date with a plain INSERT", rule = "R2", class = "STALE", key = 105,
+      job = common.job { where = CREATED, write = common.INSERT } },
+    { name = "updated_at with a plain INSERT", rule = "R3", class = "DUPLICATE", key = 105, job = common.job(common.PLAIN_INSERT) },
+    { name = "writes only when the counts differ", rule = "R13", class = "STALE", key = 105, job = common.job { write = [=[
 local here = query { "SELECT COUNT(*) AS n FROM dw_orders" }[1].n
 local there = query { "SELECT COUNT(*) AS n FROM orders", connection = "source" }[1].n
 if here ~= there then
-]] .. on(DELETE, "updated_at") .. on(INSERT, "updated_at") .. "end\n" .. TAIL },
-    { name = "compares the amounts with <>", rule = "R13", class = "STALE", key = 105, job = HEAD .. [[
-execute { "UPDATE dw_orders SET amount = (SELECT s.amount FROM orders s WHERE s.order_id = dw_orders.order_id), " ..
-          "updated_at = (SELECT s.updated_at FROM orders s WHERE s.order_id = dw_orders.order_id) WHERE order_id IN " ..
-          "(SELECT s.order_id FROM orders s JOIN dw_orders d ON d.order_id = s.order_id WHERE s.amount <> d.amount)" }
-execute { "INSERT INTO dw_orders SELECT order_id, order_date, amount, updated_at FROM orders s " ..
-          "WHERE updated_at >= :start AND updated_at < :stop " ..
-          "AND NOT EXISTS (SELECT 1 FROM dw_orders d WHERE d.order_id = s.order_id)", params = window }
-]] .. TAIL },
-    { name = "asks for amount = NULL", rule = "R13", class = "STALE", key = 105, job = HEAD .. [[
-execute { "UPDATE dw_orders SET amount = (SELECT s.amount FROM orders s WHERE s.order_id = dw_orders.order_id) WHERE amount = NULL" }
-execute { "INSERT INTO dw_orders SELECT order_id, order_date, amount, updated_at FROM orders s " ..
-          "WHERE updated_at >= :start AND updated_at < :stop " ..
-          "AND NOT EXISTS (SELECT 1 FROM dw_orders d WHERE d.order_id = s.order_id)", params = window }
-]] .. TAIL },
-    { name = "adds the rows that are not there, and changes none", rule = "R3", class = "STALE", key = 105, job = HEAD .. [[
-execute { "INSERT INTO dw_orders SELECT order_id, order_date, amount, updated_at FROM orders s " ..
-          "WHERE updated_at >= :start AND updated_at < :stop " ..
-          "AND NOT EXISTS (SELECT 1 FROM dw_orders d WHERE d.order_id = s.order_id)", params = window }
-]] .. TAIL },
+]=] .. common.BY_KEY .. "end\n" } },
+    { name = "compares the amounts with <>", rule = "R13", class = "STALE", key = 105, job = common.job { write = [=[
+execute { [[
+  UPDATE dw_orders SET (amount, updated_at) =
+    (SELECT s.amount, s.updated_at FROM orders s WHERE s.order_id = dw_orders.order_id)
+  WHERE order_id IN
+    (SELECT s.order_id FROM orders s JOIN dw_orders d ON d.order_id = s.order_id WHERE s.amount <> d.amount)
+]] }
+]=] .. ADD } },
+    { name = "asks for amount = NULL", rule = "R13", class = "STALE", key = 105, job = common.job { write = [=[
+execute { [[
+  UPDATE dw_orders SET amount = (SELECT s.amount FROM orders s WHERE s.order_id = dw_orders.order_id)
+  WHERE amount = NULL
+]] }
+]=] .. ADD } },
+    { name = "adds the rows that are not there, and changes none", rule = "R3", class = "STALE", key = 105,
+      job = common.job { write = ADD } },
   },
   figures = {
     { "SELECT printf('%.2f', SUM(amount)) FROM orders", "source", is = "242.50" },
+    { "SELECT printf('%.2f', SUM(amount)) FROM dw_orders", "warehouse", is = "242.50" },
     { "SELECT printf('%.2f', SUM(amount)) FROM dw_orders", "warehouse", is = "220.50", job = "starter" },
+    { "SELECT group_concat(order_id) FROM (SELECT order_id FROM staged ORDER BY 1)", "warehouse", is = "105,106",
+      job = "starter", after = 1 },
+    { "SELECT COUNT(*) FROM staged", "warehouse", is = "0", job = "starter" },
     { "SELECT COUNT(*) FROM dw_orders", "warehouse", is = "6", job = "starter" },
+    { "SELECT COUNT(*) FROM orders", "source", is = "6", job = "starter" },
   },
 }

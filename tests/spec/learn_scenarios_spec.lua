@@ -2,8 +2,16 @@
 local World = require "world"
 local random = require "random"
 
+-- The lessons in their order, as a wrong name lists them.
+local function lessons()
+  local list = {}
+  local r = World.new({ source = false, warehouse = false }):lrun("learn", "author", "check", "no lesson is named so, nor nearly so")
+  for id in r.err:match("known: ([^\n]*)"):gmatch "[^, ]+" do list[#list + 1] = id end
+  return list
+end
+
 describe("learn's scenarios", function()
-  for _, id in ipairs { "02-created-date", "05-half-open", "09-lookback", "16-dimension-trap", "E2", "S1" } do
+  for _, id in ipairs(lessons()) do
     it(id .. ": the starter fails, the solutions pass on 20 seeds, each mutant fails as it says", function()
       local w = World.new { source = false, warehouse = false }
       local r = w:lrun("learn", "author", "check", id)
@@ -12,17 +20,103 @@ describe("learn's scenarios", function()
     end)
   end
 
-  it("find a wrong key, class or rule in a teacher's file", function()
-    local w = World.new { source = false, warehouse = false }
-    local text = require("files").read(World.root .. "/stdlib/lesson/02-created-date.lua")
-    for from, to in pairs { ["key = 105, job = by_key"] = "key = 106, job = by_key", ['rule = "R2"'] = 'rule = "R5"',
-                            ['"242.50"'] = '"242.60"', ['"STALE", key = 105, job = by_key'] = '"MISSING", key = 105, job = by_key' } do
-      local a, b = text:find(from, 1, true)
-      w:write("l.lua", text:sub(1, a - 1) .. to .. text:sub(b + 1))
-      local r = w:lrun("learn", "author", "check", "l.lua", "-q")
-      assert.equal(1, r.status, from)
-    end
+  it("are all there, in the order in which they are learned", function()
+    local list = lessons()
+    assert.is_true(#list >= 6, table.concat(list, " "))
+    for i = 2, #list do assert.is_true(list[i - 1] < list[i], list[i]) end
   end)
+end)
+
+-- A scenario of a teacher, right as it stands.
+local SENSOR = [=[
+local ROW = { { "id", "INTEGER", "id" }, { "seen", "TEXT", "date" }, { "value", "DECIMAL(10,2)", "amount" } }
+local function job(where, first)
+  return 'job { transaction = "manual" }\n' .. (first or "") ..
+    'execute { "INSERT INTO readings SELECT id, seen, value FROM sensor WHERE ' .. where .. '", params = { day = tostring(logical_date) } }\n'
+end
+local DELETE = 'execute { "DELETE FROM readings WHERE seen = :day", params = { day = tostring(logical_date) } }\n'
+return {
+  id = "sensor", title = "A day of readings", about = "A day is written as a whole",
+  text = [[
+A sensor sends a reading of 20.50 on one day and
+is read again later.
+
+    seen   03-01   20.50
+]],
+  hints = { "one", "two", "three" },
+  explain = "The day had 2 rows.",
+  predict = { { ask = "How many rows?", choices = { "1", "2" }, sql = "SELECT COUNT(*) FROM readings", on = "warehouse", after = 2,
+                job = "starter", is = "2", why = "The run adds its row again." } },
+  source = { { name = "sensor", key = "id", columns = ROW, rows = { { 1, "2026-03-01", 20.50 }, { 2, "2026-03-02", 21.00 } } } },
+  warehouse = { { name = "readings", columns = ROW } },
+  events = { { backfill = { "2026-03-01", "2026-03-01" }, at = "2026-03-03" }, { backfill = { "2026-03-01", "2026-03-01" }, at = "2026-03-03" } },
+  truth = { table = "readings", key = { "id" }, columns = { "id", "seen", "value" }, source = "SELECT * FROM sensor", partition = "seen",
+            total = "value" },
+  requires = { { id = "R3", night = 2 }, { id = "R11", night = 1 } },
+  starter = job "seen = :day",
+  solution = job("seen = :day", DELETE),
+  mutants = {
+    { name = "added again", rule = "R3", class = "DUPLICATE", key = 1, job = job "seen = :day" },
+    { name = "from that day on", rule = "R11", class = "ORPHAN", key = 2, job = job("seen >= :day", DELETE) },
+    { name = "the next day", rule = "R10", class = "MISSING", key = 1, job = job("seen > :day", DELETE) },
+  },
+  figures = { { "SELECT printf('%.2f', SUM(value)) FROM readings", "warehouse", is = "20.50" } },
+}
+]=]
+
+describe("author check", function()
+  local function check(from, to)
+    local w = World.new { source = false, warehouse = false }
+    local a, b = SENSOR:find(from, 1, true)
+    w:write("sensor.lua", SENSOR:sub(1, a - 1) .. to .. SENSOR:sub(b + 1))
+    return w:lrun("learn", "author", "check", "sensor.lua", "-q")
+  end
+
+  it("passes a teacher's file that is right", function()
+    local r = check("sensor", "sensor")
+    assert.equal(0, r.status, r.err)
+  end)
+
+  local wrong = {
+    { "mutant's key", "key = 2", "key = 1", "found key 2" },
+    { "mutant's rule", 'rule = "R3"', 'rule = "R5"', "found rule R3" },
+    { "mutant's class", 'class = "ORPHAN"', 'class = "STALE"', "found class ORPHAN" },
+    { "starter that passes", 'starter = job "seen = :day"', 'starter = job("seen = :day", DELETE)', "the starter passes" },
+    { "solution that fails", 'solution = job("seen = :day", DELETE)', 'solution = job "seen = :day"', "solution fails with seed 0" },
+    { "figure", '"warehouse", is = "20.50"', '"warehouse", is = "20.60"', "the figure 20.60" },
+    { "prediction", 'is = "2"', 'is = "1"', "the answer 1 of predict 1 is 2" },
+    { "amount in the text", "reading of 20.50", "reading of 20.60", "text says 20.60" },
+    { "amount in the answer", "The run adds", "The 7.00 adds", "the answer of predict 1 says 7.00" },
+    { "long line", "    seen   03-01", "    seen" .. (" "):rep(70) .. "03-01", "text has a line over 78 columns" },
+    { "tab", "    seen   03-01", "    seen\t03-01", "text has a tab" },
+    { "number of hints", '"two", ', "", "fewer than 3 hints" },
+    { "explanation, one that is not there", "explain = \"The day had 2 rows.\",", "", "there is no explain" },
+    { "hint that is the answer", '"three"', 'job("seen = :day", DELETE)', "hint 3 has the solution in it" },
+  }
+  for _, c in ipairs(wrong) do
+    it("finds a wrong " .. c[1], function()
+      local r = check(c[2], c[3])
+      assert.equal(1, r.status, r.err)
+      assert.truthy(r.err:find(c[4], 1, true), r.err)
+    end)
+  end
+
+  it("takes a line that is wrapped, and times of day that look like amounts", function()
+    local r = check("one day and\nis read", "one day at 10:20:33.50, a long line of the prose that whoever shows it wraps at 78 columns and\nis read")
+    assert.equal(0, r.status, r.err)
+  end)
+
+  for _, c in ipairs {
+    { "hints =", "hints = 3, x =", "hints is a number" }, { '"two", ', "2, ", "hints: entry 2" },
+    { 'ask = "How many rows?",', "", "predict: entry 1: ask is missing" }, { 'is = "2"', "is = 2", "predict: entry 1: is is a number" },
+    { 'choices = { "1", "2" }', "choices = { 1 }", "choices: entry 1" }, { 'title = "A day of readings",', "", "title is missing" },
+  } do
+    it("names the field and the file: " .. c[3], function()
+      local r = check(c[1], c[2])
+      assert.equal(2, r.status, r.err)
+      assert.truthy(r.err:find("sensor.lua: " .. c[3], 1, true) or r.err:find("sensor.lua: predict: entry 1: " .. c[3], 1, true), r.err)
+    end)
+  end
 end)
 
 -- A history at random, as a scenario's file: nights with rows that come, change,

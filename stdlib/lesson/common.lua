@@ -1,0 +1,148 @@
+-- What the lessons about the shop's orders share: their tables, and the job in
+-- four steps of which each lesson breaks one.
+local common = {}
+
+-- ---- tables ----
+
+common.ORDER = { { "order_id", "INTEGER", "id" }, { "order_date", "TEXT NOT NULL", "date" },
+                 { "amount", "DECIMAL(10,2)", "amount" }, { "updated_at", "TEXT NOT NULL", "date" } }
+
+-- The six orders of the shop on 2026-01-22; 105 is not paid yet.
+local ROWS = {
+  { 101, "2026-01-03", 40.00, "2026-01-03" }, { 102, "2026-01-08", 25.50, "2026-01-08" },
+  { 103, "2026-01-10", 50.00, "2026-01-10" }, { 104, "2026-01-19", 35.00, "2026-01-19" },
+  { 105, "2026-01-20", false, "2026-01-20" }, { 106, "2026-01-21", 70.00, "2026-01-21" },
+}
+
+-- The first n of them.
+function common.orders(n) return table.move(ROWS, 1, n or #ROWS, 1, {}) end
+
+function common.source(rows) return { { name = "orders", key = "order_id", columns = common.ORDER, rows = rows } } end
+
+-- The target, the rows of a run between reading and writing, and the watermark.
+function common.warehouse(rows, watermark)
+  return {
+    { name = "dw_orders", columns = common.ORDER, rows = rows },
+    { name = "staged", columns = common.ORDER },
+    { name = "wm", columns = { { "job", "TEXT PRIMARY KEY" }, { "watermark", "TEXT", "date" } }, rows = { { "orders", watermark } } },
+  }
+end
+
+common.TRUTH = { table = "dw_orders", key = { "order_id" }, columns = { "order_id", "order_date", "amount", "updated_at" },
+                 source = "SELECT order_id, order_date, amount, updated_at FROM orders", stamp = "updated_at", total = "amount" }
+
+function common.probe(o)
+  return { table = "orders", target = "dw_orders", key = "order_id", columns = { "updated_at", "order_date" }, row = { amount = 1.00 },
+           times = o and o.times }
+end
+
+function common.paid(at, id, amount, stamp)
+  return { at = at, update = "orders", set = { amount = amount, updated_at = stamp or at }, where = { order_id = id }, label = "paid" }
+end
+
+function common.placed(at, id, amount, stamp)
+  return { at = at, insert = "orders", row = { id, at:sub(1, 10), amount, stamp or at } }
+end
+
+-- ---- the job in four steps ----
+
+common.HALF_OPEN = "updated_at >= :start AND updated_at < :stop"
+
+common.TODAY = [=[
+local window = { start = saved, stop = os.date "%Y-%m-%d" }
+]=]
+
+local MANUAL = [=[
+job { transaction = "manual" }
+
+]=]
+
+local SAVED = [=[
+-- 1. The saved watermark, and the window of this run.
+local saved = query { "SELECT watermark FROM wm WHERE job = 'orders'" }[1].watermark
+]=]
+
+local READ = [=[
+-- 2. Read the rows of the window.
+execute { "DELETE FROM staged" }
+execute { [[
+  INSERT INTO staged
+  SELECT order_id, order_date, amount, updated_at
+  FROM   orders
+  WHERE  %s
+]], params = window }
+
+]=]
+
+common.DELETE = [=[
+execute { "DELETE FROM dw_orders WHERE order_id IN (SELECT order_id FROM staged)" }
+]=]
+
+common.INSERT = [=[
+execute { "INSERT INTO dw_orders SELECT * FROM staged" }
+]=]
+
+common.BY_KEY = common.DELETE .. common.INSERT
+
+common.SAVE = [=[
+execute { "UPDATE wm SET watermark = :stop WHERE job = 'orders'", params = { stop = window.stop } }
+]=]
+
+-- The same two in another form: change what is there, add what is not.
+common.UPDATE_THEN_INSERT = [=[
+execute { [[
+  UPDATE dw_orders SET (order_date, amount, updated_at) =
+    (SELECT s.order_date, s.amount, s.updated_at FROM staged s WHERE s.order_id = dw_orders.order_id)
+  WHERE order_id IN (SELECT order_id FROM staged)
+]] }
+execute { [[
+  INSERT INTO dw_orders (updated_at, order_id, amount, order_date)
+  SELECT updated_at, order_id, amount, order_date FROM staged s
+  WHERE NOT EXISTS (SELECT 1 FROM dw_orders d WHERE d.order_id = s.order_id)
+]] }
+]=]
+
+common.UPSERT = [=[
+execute { "CREATE UNIQUE INDEX IF NOT EXISTS dw_orders_key ON dw_orders(order_id)" }
+execute { [[
+  INSERT INTO dw_orders SELECT * FROM staged WHERE true
+  ON CONFLICT (order_id) DO UPDATE SET
+    order_date = excluded.order_date, amount = excluded.amount, updated_at = excluded.updated_at
+]] }
+]=]
+
+-- where, window, write and save stand for a step of the right job; first = true
+-- saves the watermark before the write; each = true lets every statement commit
+-- by itself. What is said of step 3 belongs to write.
+function common.job(o)
+  o = o or {}
+  local write = (o.told or "-- 3. Write by key: the old copy of an order goes, the new one comes.\n") .. (o.write or common.BY_KEY) .. "\n"
+  local save = "-- 4. Save the watermark.\n" .. (o.save or common.SAVE)
+  local body = READ:format(o.where or common.HALF_OPEN) .. (o.first and save .. "\n" .. write or write .. save)
+  if not o.each then body = 'execute { "BEGIN" }\n\n' .. body .. '\nexecute { "COMMIT" }\n' end
+  return MANUAL .. SAVED .. (o.window or common.TODAY) .. "\n" .. body
+end
+
+common.PLAIN_INSERT = { told = "-- 3. Write the rows.\n", write = common.INSERT }
+
+-- The same by primitives; lrun keeps the watermark.
+common.MERGE = [=[
+job { grain = "day" }
+
+local changed = extract {
+  from = "orders", by = "updated_at",
+  window = window { since = watermark() },
+}
+
+merge { changed, into = "dw_orders", key = "order_id" }
+]=]
+
+-- Everything again, each night.
+common.FULL_LOAD = MANUAL .. [=[
+execute { "BEGIN" }
+execute { "DELETE FROM dw_orders" }
+execute { "INSERT INTO dw_orders SELECT order_id, order_date, amount, updated_at FROM orders" }
+execute { "COMMIT" }
+]=]
+
+return common
