@@ -9,6 +9,7 @@
 #include "run/stop.h"
 #include <dirent.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +80,23 @@ static int core_width(lua_State *L)
     struct winsize w;
     int n = ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
     lua_pushinteger(L, n);
+    return 1;
+}
+
+static int core_height(lua_State *L)
+{
+    struct winsize w;
+    int n = ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_row > 0 ? w.ws_row : 24;
+    lua_pushinteger(L, n);
+    return 1;
+}
+
+/* core.typed(milliseconds): is there input to read within that time? */
+static int core_typed(lua_State *L)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    fflush(out);
+    lua_pushboolean(L, poll(&input, 1, (int)luaL_checkinteger(L, 1)) > 0);
     return 1;
 }
 
@@ -173,13 +191,14 @@ static int core_tempdir(lua_State *L)
     return push_errno(L, 1);
 }
 
-/* core.stat(path): "file", "directory", "other" or nil */
+/* core.stat(path): "file", "directory", "other" or nil; and when it was changed, in nanoseconds */
 static int core_stat(lua_State *L)
 {
     struct stat st;
     if (stat(luaL_checkstring(L, 1), &st) != 0) return 0;
     lua_pushstring(L, S_ISDIR(st.st_mode) ? "directory" : S_ISREG(st.st_mode) ? "file" : "other");
-    return 1;
+    lua_pushinteger(L, (lua_Integer)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec);
+    return 2;
 }
 
 static int core_cwd(lua_State *L)
@@ -301,7 +320,8 @@ static int core_edit_close(lua_State *L)
 void lr_open_core_terminal(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"write", core_write}, {"flush", core_flush}, {"warn", core_warn}, {"isatty", core_isatty}, {"width", core_width},
+        {"write", core_write}, {"flush", core_flush}, {"warn", core_warn}, {"isatty", core_isatty}, {"width", core_width}, {"height", core_height},
+        {"typed", core_typed},
         {"now", core_now}, {"ticks", core_ticks}, {"deadline", core_deadline}, {"signal", core_signal},
         {"clear_signal", core_clear_signal}, {"mkdir", core_mkdir}, {"tempdir", core_tempdir}, {"stat", core_stat}, {"cwd", core_cwd},
         {"dates", core_dates}, {"time_value", core_time_value}, {"alive", core_alive}, {"nap", core_nap}, {"edit_open", core_edit_open},

@@ -216,15 +216,26 @@ static int on_error(lua_State *L)
     return 1;
 }
 
+static lr_vm *at_work; /* the job's state that is entered */
+
+void lr_vm_at_work(char *buf, size_t size)
+{
+    buf[0] = 0;
+    if (at_work != NULL) lr_where(at_work->now, buf, size);
+}
+
 int lr_vm_protected(lr_vm *vm, lua_CFunction fn, void *arg, lr_err *e)
 {
     lua_State *L = vm->now;
+    lr_vm *outer = at_work;
+    if (vm->job != NULL) at_work = vm;
     lua_pushcfunction(L, on_error);
     int at = lua_gettop(L);
     lua_pushcfunction(L, fn);
     lua_pushlightuserdata(L, arg);
     int status = lua_pcall(L, 1, 0, at);
     vm->now = L;
+    at_work = outer;
     if (status != LUA_OK) take_error(vm, L, status, e);
     lua_remove(L, at);
     return status == LUA_OK ? 0 : -1;

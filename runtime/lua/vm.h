@@ -41,6 +41,10 @@ int lr_vm_protected(lr_vm *vm, lua_CFunction fn, void *arg, lr_err *e);
 /* "jobs/orders.lua:7" of the nearest Lua caller, in buf. */
 const char *lr_where(lua_State *L, char *buf, size_t size);
 
+/* The line where a job is at this moment, empty where none is; for a process that
+ * is ended by force. */
+void lr_vm_at_work(char *buf, size_t size);
+
 /* Raise e as a Lua error, after the owners have been closed. Dooms the run. */
 int lr_raise(lua_State *L, lr_err *e);
 

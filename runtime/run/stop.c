@@ -16,16 +16,20 @@ static int within; /* the limit is that of one run, not --max-seconds */
  * with the process after this long; the database then rolls back by itself. */
 #define GRACE_SECONDS 10
 
+static unsigned grace = GRACE_SECONDS;
+static void (*forced)(void);
+
 static void on_signal(int number)
 {
     caught = number == SIGHUP ? SIGTERM : number;
-    alarm(GRACE_SECONDS);
+    alarm(grace);
 }
 
 static void on_alarm(int number)
 {
     static const char text[] = "lrun: stopped by force: the job did not answer in time; nothing was kept\n";
     (void)number;
+    if (forced != NULL) forced();
     static const char open[] = "lrun: stopped by force while COMMIT was under way: its outcome is unknown\n"
                                "  hint: look into lrun_runs for the run: succeeded means that it was committed\n";
     ssize_t ignored = committing ? write(STDERR_FILENO, open, sizeof open - 1) : write(STDERR_FILENO, text, sizeof text - 1);
@@ -71,13 +75,13 @@ void lr_stop_deadline(double seconds)
 {
     limit = seconds;
     deadline = seconds > 0 ? lr_ticks_us() + (int64_t)(seconds * 1e6) : 0;
-    if (seconds > 0 && seconds < 1e8) alarm((unsigned)seconds + GRACE_SECONDS);
+    if (seconds > 0 && seconds < 1e8) alarm((unsigned)seconds + grace);
 }
 
 static void set_alarm(void)
 {
     int64_t left = deadline != 0 ? (deadline - lr_ticks_us()) / 1000000 + 1 : 0;
-    alarm(left > 0 && left < 100000000 ? (unsigned)left + GRACE_SECONDS : 0);
+    alarm(left > 0 && left < 100000000 ? (unsigned)left + grace : 0);
 }
 
 lr_stop_limit lr_stop_within(double seconds)
@@ -109,6 +113,12 @@ void lr_stop_reset(void)
 {
     caught = 0;
     alarm(0);
+}
+
+void lr_stop_forced(unsigned seconds, void (*last_words)(void))
+{
+    grace = seconds;
+    forced = last_words;
 }
 
 void lr_stop_hold(int on)

@@ -18,6 +18,11 @@ void lr_stop_restore(lr_stop_limit former);
 int lr_stop_late(void); /* the time is up, and no signal came */
 void lr_stop_reset(void);             /* the prompt: a dropped line is no end */
 void lr_stop_hold(int on);            /* 1: a stop is not acted on, for what must still be written */
+
+/* In a process of its own: how long a stop is waited for, and what is called
+ * in place of the message when the process is ended by force. */
+void lr_stop_forced(unsigned seconds, void (*last_words)(void));
+
 /* From here a process that is ended by force cannot say that nothing was kept. */
 void lr_stop_committing(int on);
 int lr_stop_signal(void);             /* the signal that came, or 0 */

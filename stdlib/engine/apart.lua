@@ -1,0 +1,12 @@
+-- Work with somebody's job in a process of its own, so that whatever it does, the
+-- program that asked goes on. What fn returns is copied: plain tables only.
+local cjson = require "cjson"
+
+-- fn's table; or nil, "forced" and the line where it hung, "stopped", or "died" and
+-- the signal. An error of fn is raised here.
+return function(fn)
+  local text, how, detail = core.apart(function() return cjson.encode(fn()) end)
+  if text then return cjson.decode(text) end
+  if how == "raised" then error(detail, 0) end
+  return nil, how, detail
+end
