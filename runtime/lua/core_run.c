@@ -238,11 +238,21 @@ static int core_run(lua_State *L)
     return 1;
 }
 
+/* The parameters that the job asked for, by name. */
+static void push_read(lua_State *L, const lr_execution *x)
+{
+    lua_createtable(L, 0, x->config->nparams);
+    for (int i = 0; x->param_read != NULL && i < x->config->nparams; i++) {
+        lua_pushboolean(L, x->param_read[i]);
+        lua_setfield(L, -2, x->config->params[i].name);
+    }
+}
+
 void lr_push_outcome(lua_State *L, const lr_execution *x, int failed, const lr_err *e)
 {
     /* what is committed in a sandbox is nothing that anybody keeps */
     if (x->committed && !x->config->sandbox) lr_vm_of(L)->committed = 1;
-    lua_createtable(L, 0, 14);
+    lua_createtable(L, 0, 16);
     set_int(L, "status", failed ? (e->status == LR_OK ? LR_FAILED : e->status) : LR_OK);
     if (x->job.name != NULL) lr_set_text(L, "job", x->job.name);
     if (x->job.has_logical) lr_set_text(L, "logical_date", x->job.logical_date);
@@ -257,6 +267,8 @@ void lr_push_outcome(lua_State *L, const lr_execution *x, int failed, const lr_e
     set_int(L, "attempts", x->attempts);
     lua_pushboolean(L, x->committed);
     lua_setfield(L, -2, "committed");
+    push_read(L, x);
+    lua_setfield(L, -2, "params_read");
     if (!failed) return;
     lr_push_error(L, e);
     lua_setfield(L, -2, "error");

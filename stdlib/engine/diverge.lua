@@ -3,6 +3,7 @@
 -- outside: from the rows, the windows that the X-ray shows, and the statements.
 local data = require "engine.data"
 local timeline = require "engine.timeline"
+local quote = require("engine.sandbox").quote
 local truth = require "engine.truth"
 local xray = require "engine.xray"
 local when = timeline.when
@@ -47,10 +48,40 @@ local function wrote(s, target)
   end
 end
 
-local function asks(s, pattern)
+-- An UPDATE or DELETE of the target that found no row.
+local function idle(s, target)
   for _, t in ipairs(s.trace) do
-    if t.sql and t.sql:lower():find(pattern) then return t end
+    if t.kind == "write" and t.table == target and t.phase == "after" and t.rows == 0 and t.sql:lower():find "^%s*[ud]" then return t end
   end
+end
+
+-- The run left a row as it was. On a copy where the warehouse has a value in place of
+-- the NULL: does the run mend it there?
+local function mends(play, step, d)
+  local h = play.history.truth
+  local sets, where = {}, {}
+  local canon = {}
+  for i, name in ipairs(h.columns) do
+    if not d.have.raw[i] and d.want.raw[i] then
+      canon[i] = true
+      local v = d.want.raw[i]
+      sets[#sets + 1] = ("%s = %s"):format(quote(name), data.literal(type(v) == "number" and v + 1 or v .. "0"))
+    end
+    for _, key in ipairs(h.key) do
+      if key == name then where[#where + 1] = ("%s IS %s"):format(quote(name), data.literal(d.have.raw[i])) end
+    end
+  end
+  if #sets == 0 then return nil end
+  local result, _, have = play:rehearse(step.before, { run_start = step.run_start, day = step.day, params = step.params,
+    after = function(box) return truth.of_warehouse(box, h) end }, function(box)
+      box:exec("warehouse", { ("UPDATE %s SET %s WHERE %s"):format(quote(h.table), table.concat(sets, ", "), table.concat(where, " AND ")) })
+    end)
+  local now = result.status == 0 and have and have[d.key]
+  if not now then return nil end
+  for i in pairs(canon) do
+    if truth.canon(now.raw[i]) ~= truth.canon(d.want.raw[i]) then return false end
+  end
+  return true
 end
 
 local function held(runs, ms)
@@ -81,7 +112,28 @@ local function duplicate(step, d, runs, t, holding)
   return #runs > 0 and "R3" or nil, "the run added the same key more than once"
 end
 
+-- The newest stamp in the warehouse before a run, as a time.
+local function newest(play, s)
+  local top
+  for _, entry in pairs(s.have_before) do
+    local ms = entry.stamp and data.ms(entry.stamp)
+    if ms and (not top or ms > top) then top = ms end
+  end
+  return top
+end
+
+-- Where the mark must be the newest value loaded: a run that begins elsewhere.
+local function misplaced(play, s)
+  local top = newest(play, s)
+  if not top or not s.window.start or s.window.start == top then return nil end
+  return ("the newest value loaded before is %s, and the run of %s begins at %s"):format(
+    data.text(top), when(s), data.text(s.window.start))
+end
+
 local function behind(play, step, d, runs, t, holding)
+  if step.event.resume and not step.crashed and step.day and not wrote(step, play.history.truth.table) then
+    return "R15", "the day passes for finished, and it is not: it was written down before its rows were kept, or never by itself"
+  end
   local w, stamp = step.window, play.history.truth.stamp
   if w and w.column and stamp and w.column ~= stamp then
     return "R2", ("the window is on %s, and the change is seen in %s only"):format(w.column, stamp)
@@ -100,18 +152,28 @@ local function behind(play, step, d, runs, t, holding)
         came, when(holding[#holding]), data.text(t))
     end
     local last = holding[#holding]
+    -- The X-ray plants rows, and they arrived: with another number of rows the run writes.
     if not wrote(last, play.history.truth.table) then
-      local check = asks(last, "count%s*%(")
-      if check then return "R13", "the run compared counts only, found them equal, and wrote nothing" end
-      return nil, "the run wrote nothing"
+      return "R13", "the run wrote nothing; with a row more in the source it does: it compares the number of rows only"
     end
     if last.have_before[d.key] then
-      if asks(last, "<>") or asks(last, "!=") or asks(last, "=%s*null") then
-        return "R13", "the statement compares with = or <>, which is neither true nor false for a NULL"
+      local mended = d.want and d.have and mends(play, last, d)
+      if mended then
+        return "R13", "the row has a NULL and is left as it is; were there any other value, the run would change it: " ..
+                      "NULL compared with a value is neither true nor false"
+      end
+      if mended == false and idle(last, play.history.truth.table) then
+        return "R13", "the statement that should change the row finds none, whatever stands there: nothing is equal to NULL"
       end
       return "R3", "the window held it, and the write left the row with this key as it was"
     end
     return nil, "the window held it, and the run did not write it"
+  end
+  if t and play.history.window and play.history.window.newest then
+    for _, s in ipairs(runs) do
+      local why = s.window.start and s.window.start > t and misplaced(play, s)
+      if why then return "R18", why end
+    end
   end
   if t and on_edge(runs, t) then
     return "R4", ("%s is an edge of a window, and no window includes it"):format(data.text(t))
@@ -136,13 +198,11 @@ end
 local function other_days(play, step)
   local h = play.history.truth
   if step.kind ~= "backfill" or not h.partition then return nil end
-  local at
-  for i, name in ipairs(h.columns) do if name == h.partition then at = i end end
   local asked, other = false, nil
   for _, entry in ipairs(truth.keys(step.have_before, step.have)) do
     local old, new = step.have_before[entry.key], step.have[entry.key]
     if not truth.same(old, new) then
-      local day = tostring((new or old).raw[at]):sub(1, 10)
+      local day = truth.day_of(h, new or old)
       if day == step.day then asked = true else other = other or day end
     end
   end
@@ -157,8 +217,7 @@ function diverge.first(play)
   local d = step.differences[1]
   local found = { step = step, key = d.value, class = d.class, difference = d, runs = {} }
   if d.why then
-    found.evidence = d.why
-    if step.kind == "reconcile" then found.rule = "R13" end
+    found.rule, found.evidence = d.rule, d.why
     return found
   end
   if play.history.probe then found.runs = diverge.windows(play, step) end
@@ -192,7 +251,10 @@ function diverge.silent(play)
   for _, s in ipairs(diverge.windows(play)) do
     local w, run = s.window, data.ms(s.run_start)
     local rule, why
-    if want.only and before and (w.all or (w.column and not w.start)) then
+    if want.newest then -- the end is what is newest: what comes later is above the mark
+      why = w.column == want.column and misplaced(play, s)
+      rule = why and "R18"
+    elseif want.only and before and (w.all or (w.column and not w.start)) then
       rule, why = "R1", "the run reads rows that earlier runs have loaded, back to the first"
     elseif w.column and w.column ~= want.column then
       rule, why = "R2", ("the window is on %s"):format(w.column)

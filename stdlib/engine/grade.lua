@@ -32,6 +32,12 @@ function grade.evidence(found)
   return ("%s%s after the run of %s: %s"):format(found.class, key, when(found.step), found.evidence)
 end
 
+-- Was a requirement proved before the step at which the play ended?
+local function proved(play, r, ended)
+  if r.event then return r.event < ended.place end
+  return r.night and r.night < nights(play, ended)
+end
+
 -- One seed: { requirements, cause, failed, limit, play }. The box stays as it is.
 function grade.one(lesson, job, seed, box, shown)
   local play = timeline.play(lesson, job, { variant = data.variant(seed), box = box, shown = shown })
@@ -42,17 +48,17 @@ function grade.one(lesson, job, seed, box, shown)
   end
   local cause = not play.failed and (diverge.first(play) or diverge.silent(play)) or nil
   out.cause = cause
-  local done = cause and nights(play, cause.step) or play.failed and nights(play, play.failed) or math.huge
+  local ended = cause and cause.step or play.failed
   local named = false
   for _, r in ipairs(lesson.requires) do
     local state, why = "met"
     if cause and cause.rule == r.id then
       state, why, named = "MISSED", grade.evidence(cause), true
-    elseif (r.night or math.huge) >= done and (cause or play.failed) then
+    elseif ended and not proved(play, r, ended) then
       state = "not reached"
       why = cause and ("the rows differ after the run of %s"):format(when(cause.step)) or "the job has an error"
     else
-      why = (cause or play.failed) and ("seen in run %d"):format(r.night) or met(play)
+      why = ended and ("seen in %s %d"):format(r.event and "event" or "run", r.event or r.night) or met(play)
     end
     out.requirements[#out.requirements + 1] = { id = r.id, state = state, evidence = why }
   end

@@ -10,13 +10,16 @@
 --   truth           { table =, key = { ... }, columns = { ... }, source = "SELECT ... on the source",
 --                   stamp = the column that tells when a row changed,
 --                   partition = the day's column of a table that is written by days,
---                   group = true, total = COLUMN where rows are sums by a group }
+--                   group = true, total = COLUMN where rows are sums by a group,
+--                   books = { bad =, mend =, rows =, amount = } where a day can differ: see engine/backfill.lua }
 --   probe           for the X-ray: { table =, target =, key =, columns = { time columns },
 --                   row = { values of the other columns }, times = true where no time is a bare date }
 --   window          { column = } where the windows themselves are graded: half-open, to run_start;
---                   only = true: a run that reads everything again is none
+--                   only = true: a run that reads everything again is none; newest = true: the
+--                   windows begin at the newest value loaded, and have no end
+--   record          the table in which the job writes down finished days: engine/backfill.lua
 --   requires        { { id = "R2", text =, night = N }, ... }: N is the number of the run that
---                   proves it
+--                   proves it; or event = N, the number of the event
 --   starter, solution   the job's text
 --   others          more jobs that must pass: { { name =, job = }, ... }
 --   mutants         jobs that must fail: { { name =, job =, rule = "R2", class = "STALE", key = 105 }, ... }
@@ -53,6 +56,7 @@ lesson.list = {
   "16-dimension-trap",
   "E2",
   "S1",
+  "S4",
 }
 
 -- ---- a teacher's file ----

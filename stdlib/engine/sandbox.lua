@@ -100,10 +100,11 @@ local function rename(result, path, shown)
 end
 
 -- Run the job at a time of the virtual clock. o: run_start, logical_date,
--- on_event(event, fields), shown (the job file's name in messages), mode.
+-- on_event(event, fields), shown (the job file's name in messages), mode, params,
+-- by_rows (a comparison names the keys).
 function Box:run(o)
   local result = core.run {
-    path = self.job, run_start = o.run_start, logical_date = o.logical_date, mode = o.mode, on_event = o.on_event,
+    path = self.job, by_rows = o.by_rows, run_start = o.run_start, logical_date = o.logical_date, mode = o.mode, on_event = o.on_event,
     allow_open = true, sandbox = true, trace = true, verbose = true, lock_timeout_ms = 2000, params = o.params or {},
     max_memory = LIMITS.max_memory, max_instructions = LIMITS.max_instructions, max_seconds = LIMITS.max_seconds,
     connections = { { name = "source", url = "sqlite:" .. self.files.source },

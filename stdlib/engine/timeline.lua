@@ -9,17 +9,24 @@
 --   { skip = T }                a night without a run
 --   { twice = T, day = D }      the same run, two times
 --   { retry = T, day = D }      the run again after a failure
---   { backfill = { D, D2 }, at = T }   each date on its own, oldest first; with fail = POINT
---                               and fail_on = D the machine stops in that date's run
+--   { backfill = { D, D2 }, at = T }   days in the past: see engine/backfill.lua; with
+--                               fail = POINT and fail_on = D the machine stops in that day's
+--                               work; resume = true: the command of before, once more
 --   { reconcile = D, at = T, expect = "equal" or "differs" }
--- label = "paid" of an insert or update is drawn beside its row. A run takes two more:
+--   { check = { D, D2 }, at = T, names = { KEY, ... } }   the weekly check: see engine/weekly.lua
+-- label = "paid" of an insert or update is drawn beside its row. beyond = true of one says
+-- that it comes later than any lookback is asked to reach: the row may be there or not from
+-- then on, and the weekly check must name it as long as it is not. An sql with
+-- on = "warehouse" is run there. A run takes two more:
 --   during = { events }   the source's rows that land between the job's read and its write
 --   fail = POINT          the machine stops there: before_read, after_read, in_write,
 --                         after_write, before_commit, at_commit
 --
 -- The events may come from a lesson or from a generator: play does not care.
+local backfill = require "engine.backfill"
 local data = require "engine.data"
 local truth = require "engine.truth"
+local weekly = require "engine.weekly"
 local timeline = {}
 
 -- ---- what a statement is ----
@@ -119,7 +126,8 @@ local function changes(self, e)
   return { e.sql }
 end
 
--- One run. Returns the result, the trace, and whether the machine stopped.
+-- One run. Returns the result, the trace, whether the machine stopped, and what
+-- was printed. o.look(n) is called when the n-th event of the trace is over.
 function Play:run(o)
   local trace, crashed, landed = {}, false, false
   local function note(phase, kind, fields, name)
@@ -128,6 +136,7 @@ function Play:run(o)
       landed = true
       for _, e in ipairs(o.during) do self.box:exec("source", changes(self, e)) end
     end
+    if o.look and phase == "after" then o.look(#trace) end
     if o.stop and #trace == o.stop then
       crashed = true
       error("the machine stopped here", 0)
@@ -135,13 +144,15 @@ function Play:run(o)
   end
   local prints = {}
   local result = self.box:run { run_start = o.run_start, logical_date = o.day, mode = o.mode, shown = self.shown,
+    params = o.params, by_rows = o.mode == "reconcile" and o.by_rows,
     on_event = function(event, fields)
       if event == "before" or event == "sql" then
         local kind, name = timeline.kind(fields.sql)
         if kind ~= "own" then note(event == "before" and "before" or "after", kind, fields, name) end
       elseif event == "committing" then note("before", "commit", fields)
       elseif event == "committed" then note("after", "commit", fields)
-      elseif event == "print" then prints[#prints + 1] = fields.message end
+      elseif event == "print" then prints[#prints + 1] = fields.message
+      elseif event == "check" and o.compared then o.compared(fields) end
     end }
   if o.during and not landed then
     for _, e in ipairs(o.during) do self.box:exec("source", changes(self, e)) end
@@ -149,127 +160,187 @@ function Play:run(o)
   return result, trace, crashed, prints
 end
 
--- Run on a copy: what the job would do, and nothing is kept.
+-- Run on a copy: what the job would do, and nothing is kept. o.after(box) looks
+-- at the copy at the end.
 function Play:rehearse(state, o, prepare)
   local now = self.box:state()
   self.box:restore(state)
   if prepare then prepare(self.box) end
-  local result, trace = self:run(o)
-  local after = o.look and o.look(self.box)
+  local result, trace, _, prints = self:run(o)
+  local after = o.after and o.after(self.box)
   self.box:restore(now)
-  return result, trace, after
+  return result, trace, after, prints
 end
 
-local function differences(self, step)
+-- ---- steps of a play ----
+
+-- A new step; event is the entry of the history that it belongs to.
+function Play:begin(kind, e, at)
   local h = self.history.truth
-  local want = truth.of_source(self.box, h)
-  if step.day and h.partition then want = truth.of_day(h, want, step.have_before, step.day) end
+  local step = { kind = kind, event = e, run_start = at, at = at, before = self.box:state(), number = #self.steps + 1, place = self.place }
+  self.steps[step.number] = step
+  if kind ~= "change" and kind ~= "skip" then
+    step.want_before = truth.of_source(self.box, h)
+    step.have_before = truth.of_warehouse(self.box, h) or {}
+  end
+  return step
+end
+
+-- Run it, and keep what came of it.
+function Play:perform(step, o)
+  step.result, step.trace, step.crashed, step.prints = self:run(o)
+  step.after = self.box:state()
+end
+
+function Play:stop_at(trace, point) return stop_at(trace, point, self.history.truth.table) end
+
+-- Keep the first difference; false where the play ends.
+function Play:judge(step)
+  if #step.differences > 0 and not self.first then self.first = step end
+  return true
+end
+
+function Play:over() return self.first and not self.to_the_end end
+
+function Play:day_of(entry) return truth.day_of(self.history.truth, entry) end
+
+-- The warehouse against what is wanted. What came too late for any lookback may be there
+-- or not.
+function Play:compare(step, want)
+  local h = self.history.truth
   local have, why = truth.of_warehouse(self.box, h)
-  if not have then return { { key = "", class = "MISSING", why = why } }, want, {} end
+  if not have then
+    step.want, step.have = want, {}
+    return { { key = "", class = "MISSING", why = why } }
+  end
+  for key, former in pairs(self.beyond) do
+    if truth.same(have[key], former.entry) then want[key] = have[key] end
+  end
+  step.want, step.have = want, have
   -- rows that landed meanwhile may be there or not
-  return truth.compare(h, want, have, step.event.during and step.want_before, step.run_start), want, have
+  return truth.compare(h, want, have, step.event.during and step.want_before, step.run_start)
 end
 
 -- After a stop every key must be as it was or as it should be.
-local function torn(self, step)
-  local h = self.history.truth
-  local have = truth.of_warehouse(self.box, h) or {}
+function Play:torn(step, want)
+  local have = truth.of_warehouse(self.box, self.history.truth) or {}
   local out = {}
-  for _, entry in ipairs(truth.keys(step.have_before, step.want_before, have)) do
+  for _, entry in ipairs(truth.keys(step.have_before, want, have)) do
     local now = have[entry.key]
-    if not truth.same(now, step.have_before[entry.key]) and not truth.same(now, step.want_before[entry.key]) then
-      out[#out + 1] = { key = entry.key, value = entry.value, class = "TORN", want = step.want_before[entry.key], have = now }
+    if not truth.same(now, step.have_before[entry.key]) and not truth.same(now, want[entry.key]) then
+      out[#out + 1] = { key = entry.key, value = entry.value, class = "TORN", want = want[entry.key], have = now }
     end
   end
   return out
 end
 
--- A step of a run; returns false where the play ends here.
-function Play:night(e, at, kind, day)
-  local step = { kind = kind, event = e, run_start = at, day = day, before = self.box:state(), number = #self.steps + 1 }
-  self.steps[step.number] = step
-  step.want_before = truth.of_source(self.box, self.history.truth)
-  step.have_before = truth.of_warehouse(self.box, self.history.truth) or {}
-  local o = { run_start = at, day = day, during = e.during }
+-- A step of a run; returns false where the play ends here. differs: the day is one at
+-- which the run must end with an error.
+function Play:night(e, at, kind, day, params, differs)
+  local h = self.history.truth
+  local step = self:begin(kind, e, at)
+  step.day = day
+  step.params = params or day and self.ranged and backfill.params(day, day) or nil
+  local o = { run_start = at, day = day, during = e.during, params = step.params }
   if e.fail then
     local result, trace = self:rehearse(step.before, o)
-    if result.status == 0 then o.stop = stop_at(trace, e.fail, self.history.truth.table) end
+    if result.status == 0 then o.stop = self:stop_at(trace, e.fail) end
   end
-  step.result, step.trace, step.crashed, step.prints = self:run(o)
-  step.after = self.box:state()
-  if not step.crashed and step.result.status ~= 0 then
+  self:perform(step, o)
+  step.stopped = not step.crashed and step.result.status ~= 0
+  if step.stopped and (not differs or step.result.limit) then
     self.failed = step
     return false
   end
+  local want = truth.of_source(self.box, h)
+  if day and h.partition then want = truth.of_day(h, want, step.have_before, day) end
   if step.crashed then
-    step.differences = torn(self, step)
+    step.differences = self:torn(step, step.want_before)
+  elseif step.stopped then
+    step.differences = self:torn(step, want)
   else
-    step.differences, step.want, step.have = differences(self, step)
+    step.differences = self:compare(step, want)
   end
-  if #step.differences > 0 and not self.first then self.first = step end
+  return self:judge(step)
+end
+
+-- What comes too late for any lookback: the key, and the warehouse's row. A change in
+-- time is asked for like any other.
+local function late(self, e)
+  if not e.beyond and not next(self.beyond) then return end
+  local h = self.history.truth
+  local before = truth.of_source(self.box, h)
+  return function()
+    local after = truth.of_source(self.box, h)
+    local have = truth.of_warehouse(self.box, h) or {}
+    for _, entry in ipairs(truth.keys(before, after)) do
+      if not truth.same(before[entry.key], after[entry.key]) then
+        self.beyond[entry.key] = e.beyond and { entry = have[entry.key] } or nil
+      end
+    end
+  end
+end
+
+function Play:change(e, at)
+  local step = self:begin("change", e, at)
+  local came = late(self, e)
+  self.box:exec("source", changes(self, e))
+  if came then came() end
+  step.after = self.box:state()
   return true
 end
 
-local function next_day(text) return data.text(data.ms(text) + 86400000) end
+-- lrun reconcile of one day must find what there is to find, and no more.
+function Play:reconcile(e, at)
+  local step = self:begin("reconcile", e, at)
+  step.differences = {}
+  step.result, step.trace = self:run { run_start = at, day = self.variant:date(e.reconcile), mode = "reconcile" }
+  local found = step.result.status == 3 or (step.result.status == 0 and step.result.differs > 0)
+  if step.result.status ~= 0 and step.result.status ~= 3 then
+    self.failed = step
+    return false
+  end
+  if found ~= (e.expect == "differs") then
+    step.differences = { { key = "", class = "SILENT", rule = "R13",
+                           why = found and "the check differs, and the rows are right" or "the check says equal, and it is not" } }
+  end
+  return self:judge(step)
+end
 
 function Play:event(e)
   local v = self.variant
   local at = v:date(e.at or e.run or e.skip or e.twice or e.retry)
-  if e.insert or e.update or e.delete or e.sql then
-    self.steps[#self.steps + 1] = { kind = "change", event = e, at = at, before = self.box:state(), number = #self.steps + 1 }
-    self.box:exec("source", changes(self, e))
-    self.steps[#self.steps].after = self.box:state()
-    return true
-  end
+  if e.insert or e.update or e.delete or e.sql then return self:change(e, at) end
   if e.skip then
-    self.steps[#self.steps + 1] = { kind = "skip", event = e, at = at, number = #self.steps + 1 }
+    self:begin("skip", e, at)
     return true
   end
   if e.run then return self:night(e, at, "run", v:date(e.day)) end
   if e.retry then return self:night(e, at, "retry", v:date(e.day)) end
   if e.twice then
-    return self:night(e, at, "run", v:date(e.day)) and self:night({}, at, "again", v:date(e.day))
+    return self:night(e, at, "run", v:date(e.day)) and (self:over() or self:night({}, at, "again", v:date(e.day)))
   end
-  if e.backfill then
-    local day, last = v:date(e.backfill[1]), v:date(e.backfill[2])
-    while day <= last do
-      if not self:night({ fail = v:date(e.fail_on) == day and e.fail or nil }, at, "backfill", day) then return false end
-      day = next_day(day)
-    end
-    return true
-  end
-  if e.reconcile then
-    local step = { kind = "reconcile", event = e, at = at, number = #self.steps + 1, differences = {} }
-    self.steps[step.number] = step
-    step.result, step.trace = self:run { run_start = at, day = v:date(e.reconcile), mode = "reconcile" }
-    local found = step.result.status == 3 or (step.result.status == 0 and step.result.differs > 0)
-    if step.result.status ~= 0 and step.result.status ~= 3 then
-      self.failed = step
-      return false
-    end
-    if found ~= (e.expect == "differs") then
-      step.differences = { { key = "", class = "SILENT",
-                             why = found and "the check differs, and the rows are right" or "the check says equal, and it is not" } }
-      if not self.first then self.first = step end
-    end
-    return true
-  end
+  if e.backfill then return backfill.play(self, e, at) end
+  if e.check then return weekly.play(self, e, at) end
+  if e.reconcile then return self:reconcile(e, at) end
   error("an event is not known", 0)
 end
 
 -- history: { source = tables, warehouse = tables, events, truth }. job: the text.
 -- o: variant, shown, box (a sandbox to use; it is closed by the caller).
 function timeline.play(history, job, o)
-  local self = setmetatable({ history = history, variant = o.variant or data.variant(0), shown = o.shown, steps = {}, box = o.box }, Play)
+  local self = setmetatable({ history = history, variant = o.variant or data.variant(0), shown = o.shown, steps = {}, box = o.box,
+                              to_the_end = o.to_the_end, finished = {}, beyond = {} }, Play)
+  for _, e in ipairs(history.events) do self.ranged = self.ranged or e.backfill ~= nil end
   self.box:restore {}
   self.box:exec("source", data.setup(history.source, self.variant))
   self.box:exec("warehouse", data.setup(history.warehouse, self.variant))
   self.box:set_job(job)
   for i, e in ipairs(history.events) do
+    self.place = i
     local ok, why = pcall(self.event, self, e)
     if not ok then error(("event %d: %s"):format(i, tostring(why)), 0) end
-    if why == false then break end
-    if self.first and not o.to_the_end then break end
+    if why == false or self:over() then break end
   end
   return self
 end

@@ -62,11 +62,16 @@ local function same(a, b)
 end
 truth.same = same
 
+-- The day that a row belongs to, where the table is written by days.
+function truth.day_of(t, entry)
+  for i, name in ipairs(t.columns) do
+    if name == t.partition then return tostring(entry.raw[i]):sub(1, 10) end
+  end
+end
+
 -- After a run for one day: that day as the source has it, the others as they were.
 function truth.of_day(t, want, before, day)
-  local at
-  for i, name in ipairs(t.columns) do if name == t.partition then at = i end end
-  local function is_day(entry) return tostring(entry.raw[at]):sub(1, 10) == day end
+  local function is_day(entry) return truth.day_of(t, entry) == day end
   local out = {}
   for key, entry in pairs(before) do if not is_day(entry) then out[key] = entry end end
   for key, entry in pairs(want) do if is_day(entry) then out[key] = entry end end

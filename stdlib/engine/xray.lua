@@ -35,8 +35,8 @@ end
 local function arrivals(play, step, probe, canaries)
   local table_ = data.table(play.history.source, probe.table)
   local result, _, seen = play:rehearse(step.before, {
-    run_start = step.run_start, day = step.day,
-    look = function(box)
+    run_start = step.run_start, day = step.day, params = step.params,
+    after = function(box)
       local rows = box:rows("warehouse", ("SELECT DISTINCT %s FROM %s WHERE %s > %d"):format(
         quote(probe.key), quote(probe.target), quote(probe.key), FIRST_ID))
       local set = {}

@@ -1,0 +1,251 @@
+-- Days in the past: { backfill = { D, D2 }, at = T } of a time line.
+--
+-- A job for one logical date is called for each day, oldest first, and no more after
+-- the day whose run fails, as lrun backfill does. With resume = true the same command is
+-- given again: the days that are finished are left out, or, where the history says
+-- record = TABLE, all are asked for again, and the job must know by that table of its own.
+-- A job that reads the parameters from and to drives its days itself: it is run once.
+--
+-- What is looked for, from outside: which days each commit touches (triggers on a copy),
+-- whether a day that differs in the source is noticed, and what was done after it.
+-- truth.books = { bad = SQL, mend = SQL, rows = SQL, amount = SQL }, each on the source:
+-- bad gives the days that a check must find; the others take :day and make that day
+-- right, wrong in its number of rows, wrong in an amount.
+local data = require "engine.data"
+local truth = require "engine.truth"
+local quote = require("engine.sandbox").quote
+local backfill = {}
+
+local LOG = "learn_touched_days" -- not lrun_...: a job may not write a table of the ledger, by a trigger neither
+
+local function range(first, last)
+  local out, ms = {}, data.ms(first)
+  for at = ms, data.ms(last), 86400000 do out[#out + 1] = data.text(at) end
+  return out
+end
+
+function backfill.params(first, last) return { from = first, to = last } end
+
+-- ---- which days a run touches ----
+
+-- On a copy: every row that is written leaves its day, also where it is the same again.
+local function watch(box, h)
+  local statements = { ("CREATE TABLE %s(n INTEGER PRIMARY KEY, day TEXT)"):format(LOG) }
+  for verb, sides in pairs { INSERT = { "NEW" }, DELETE = { "OLD" }, UPDATE = { "OLD", "NEW" } } do
+    local body = {}
+    for i, side in ipairs(sides) do
+      body[i] = ("INSERT INTO %s(day) VALUES (substr(%s.%s, 1, 10));"):format(LOG, side, quote(h.partition))
+    end
+    statements[#statements + 1] = ("CREATE TRIGGER %s_%s AFTER %s ON %s BEGIN %s END"):format(
+      LOG, verb:lower(), verb, quote(h.table), table.concat(body, " "))
+  end
+  box:exec("warehouse", statements)
+end
+
+-- The days touched since the n-th entry, each once, in their order, and the last entry.
+local function touched(box, n)
+  local days, seen = {}, {}
+  for _, row in ipairs(box:rows("warehouse", ("SELECT n, day FROM %s WHERE n > %d ORDER BY n"):format(LOG, n)) or {}) do
+    n = row[1]
+    if row[2] and not seen[row[2]] then
+      seen[row[2]] = true
+      days[#days + 1] = row[2]
+    end
+  end
+  return days, n
+end
+
+local function with_day(sql, day) return (sql:gsub(":day", data.literal(day))) end
+
+-- { result, trace, commits = { { at = place in the trace, days = { ... } }, ... } } of a
+-- run on a copy where no day differs.
+local function rehearse(self, step, o, bad)
+  local h = self.history.truth
+  local out, n = { commits = {} }, 0
+  local function look(at)
+    local days, last = touched(self.box, n)
+    n = last
+    if #days > 0 then out.commits[#out.commits + 1] = { at = at, days = days } end
+  end
+  out.result, out.trace = self:rehearse(step.before, { run_start = o.run_start, day = o.day, params = o.params, look = look,
+    after = function() look(math.huge) end }, function(box)
+      watch(box, h)
+      for _, day in ipairs(bad) do box:exec("source", { with_day(h.books.mend, day) }) end
+    end)
+  return out
+end
+
+-- ---- what is wrong with the way it was done ----
+
+local function finding(rule, why) return { key = "", class = "SILENT", rule = rule, why = why } end
+
+-- A job that drives its days itself must do one at a time, oldest first.
+local function order(commits)
+  local last
+  for _, c in ipairs(commits) do
+    if #c.days > 1 then
+      return finding("R12", ("one commit wrote the days %s to %s: what fails takes all of them with it"):format(
+        c.days[1], c.days[#c.days]))
+    end
+    if last and c.days[1] < last then
+      return finding("R12", ("the day %s was written after the day %s"):format(c.days[1], last))
+    end
+    last = c.days[1]
+  end
+end
+
+local function again(self, commits)
+  for _, c in ipairs(commits) do
+    for _, day in ipairs(c.days) do
+      if self.finished[day] then
+        return finding("R15", ("%s was finished before the stop, and the backfill that went on did it again"):format(day))
+      end
+    end
+  end
+end
+
+-- A day differs, and the run went on: does it look at all, and at what?
+local function blind(self, state, o, day, result, prints)
+  local books = self.history.truth.books
+  if result.differs and result.differs > 0 then
+    return finding("R14", ("the check of %s differs, and the run ends as if it did not"):format(day))
+  end
+  local function try(sql)
+    local r, _, _, said = self:rehearse(state, o, function(box)
+      box:exec("source", { with_day(books.mend, day), sql and with_day(sql, day) })
+    end)
+    return r.status ~= 0, table.concat(said, "\n")
+  end
+  if books.rows and try(books.rows) then
+    if books.amount and try(books.amount) then
+      return finding("R13", ("%s differs by an amount that is NULL, and the check lets it pass; it stops at any other amount"):format(day))
+    end
+    return finding("R13", ("the amounts of %s differ, and the check compares the number of rows only"):format(day))
+  end
+  if books.amount and try(books.amount) then
+    return finding("R13", ("%s differs by an amount that is NULL, and the check lets it pass; it stops at any other amount"):format(day))
+  end
+  local _, said = try(nil)
+  if said ~= table.concat(prints, "\n") then
+    return finding("R14", ("%s differs, the job says so, and goes on"):format(day))
+  end
+  return finding("R13", ("%s differs from the source, and nothing in the run looks at it"):format(day))
+end
+
+-- The days in the source that a check must find, of those asked for.
+local function bad_days(self, days)
+  local books, asked, out = self.history.truth.books, {}, {}
+  if not books then return out end
+  for _, day in ipairs(days) do asked[day] = true end
+  local rows, why = self.box:rows("source", books.bad)
+  if not rows then error("the query of the days that differ fails: " .. why, 0) end
+  for _, row in ipairs(rows) do if asked[row[1]] then out[#out + 1] = row[1] end end
+  table.sort(out)
+  return out
+end
+
+-- ---- a job that drives its days ----
+
+-- The place in the trace at which the machine stops in a day's work.
+local function stop_in(self, seen, day, point)
+  local from, to = 0, nil
+  for _, c in ipairs(seen.commits) do
+    if c.days[1] == day then to = math.min(c.at, #seen.trace)
+    elseif not to then from = c.at end
+  end
+  if not to then return nil end
+  local part = table.move(seen.trace, from + 1, to, 1, {})
+  local at = self:stop_at(part, point)
+  return at and from + at
+end
+
+local function whole(self, e, at, days)
+  local h = self.history.truth
+  local step = self:begin("backfill", e, at)
+  step.days, step.params = days, backfill.params(days[1], days[#days])
+  local bad = bad_days(self, days)
+  local o = { run_start = at, params = step.params }
+  local seen = rehearse(self, step, o, bad)
+  step.commits = seen.commits
+  if e.fail and seen.result.status == 0 then o.stop = stop_in(self, seen, self.variant:date(e.fail_on), e.fail) end
+  self:perform(step, o)
+  if seen.result.status ~= 0 and not step.crashed then -- also where no day differs
+    if step.result.status == 0 then step.result = seen.result end
+    self.failed = step
+    return false
+  end
+  local source, want = truth.of_source(self.box, h), step.have_before
+  local last = o.stop and self.variant:date(e.fail_on) or bad[1] -- the day that the work ended in
+  local function expect(day) want = truth.of_day(h, source, want, day) end
+  for _, day in ipairs(days) do
+    if not last or day < last then expect(day) end
+  end
+  step.differences = self:compare(step, want)
+  if #step.differences > 0 and last then
+    expect(last)
+    step.differences = self:compare(step, want)
+    if step.crashed and #step.differences > 0 then step.differences = self:torn(step, want) end
+  end
+  local wrong = e.resume and again(self, seen.commits) or order(seen.commits)
+  if not wrong and not step.crashed and bad[1] then
+    for _, entry in ipairs(truth.keys(step.have_before, step.have)) do
+      local day = self:day_of(entry)
+      if not wrong and day > bad[1] and not truth.same(step.have_before[entry.key], step.have[entry.key]) then
+        wrong = blind(self, step.before, { run_start = at, params = backfill.params(bad[1], bad[1]) }, bad[1], step.result, step.prints)
+      end
+    end
+  end
+  if not wrong and not step.crashed and step.result.status ~= 0 and not bad[1] then
+    self.failed = step
+    return false
+  end
+  if wrong then step.differences = { wrong } end
+  for _, day in ipairs(days) do
+    if #step.differences == 0 and (not last or day < last) then self.finished[day] = true end
+  end
+  return self:judge(step)
+end
+
+-- ---- a job for one day ----
+
+local function by_day(self, e, at, days)
+  local bad = {}
+  for _, day in ipairs(bad_days(self, days)) do bad[day] = true end
+  for _, day in ipairs(days) do
+    local known = e.resume and self.finished[day]
+    if not known or self.history.record then
+      local o = { run_start = at, day = day, params = backfill.params(days[1], days[#days]) }
+      local wrong = known and again(self, rehearse(self, { before = self.box:state() }, o, {}).commits)
+      local fail = self.variant:date(e.fail_on) == day and e.fail or nil
+      local ok = self:night({ fail = fail, resume = e.resume }, at, "backfill", day, o.params, bad[day])
+      if not ok then return false end
+      local step = self.steps[#self.steps]
+      if wrong then
+        step.differences = { wrong }
+      elseif bad[day] and not step.crashed and not step.stopped and not known then
+        step.differences = { blind(self, step.before, o, day, step.result, step.prints) }
+      end
+      self:judge(step)
+      if step.crashed or step.stopped or self:over() then return true end
+      self.finished[day] = true
+    end
+  end
+  return true
+end
+
+-- A job that asks for the parameters from and to drives its days itself.
+local function drives(self, days, at)
+  local result = self:rehearse(self.box:state(), { run_start = at, day = days[1], params = backfill.params(days[1], days[#days]) })
+  return result.params_read and result.params_read.from and result.params_read.to
+end
+
+function backfill.play(self, e, at)
+  local days = range(self.variant:date(e.backfill[1]), self.variant:date(e.backfill[2]))
+  if not e.resume then
+    for _, day in ipairs(days) do self.finished[day] = nil end
+  end
+  if self.drives == nil then self.drives = drives(self, days, at) or false end
+  return (self.drives and whole or by_day)(self, e, at, days)
+end
+
+return backfill

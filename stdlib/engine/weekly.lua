@@ -1,0 +1,72 @@
+-- The weekly check: { check = { D, D2 }, at = T, names = { KEY, ... } }. What came later
+-- than the lookback reaches must be noticed, and named by its key.
+--
+-- A job with reconcile is compared day by day, as lrun reconcile --rows does. A job that
+-- reads the parameter check (the first day) compares by itself: it is run on a copy with
+-- it, and what it prints, or its error, must name the keys.
+local data = require "engine.data"
+local truth = require "engine.truth"
+local weekly = {}
+
+local function by_lrun(self, step, first, last)
+  local said, checks, differs = {}, 0, 0
+  for ms = data.ms(first), data.ms(last), 86400000 do
+    local result = self:run { run_start = step.run_start, day = data.text(ms), mode = "reconcile", by_rows = true,
+      compared = function(f)
+        if not f.equal then said[#said + 1] = ("%s %s"):format(f.text or "", f.group_value or "") end
+      end }
+    if result.status ~= 0 and result.status ~= 3 then
+      step.result = result
+      return nil
+    end
+    checks, differs = checks + result.checks, differs + result.differs
+  end
+  return table.concat(said, "\n"), checks > 0, differs > 0
+end
+
+-- Nil where the job has an error.
+local function look(self, step, first, last)
+  local o = { run_start = step.run_start, params = { check = first } }
+  local result, _, _, prints = self:rehearse(step.before, o)
+  if result.params_read and result.params_read.check then
+    if result.limit then
+      step.result = result
+      return nil
+    end
+    prints[#prints + 1] = result.error and result.error.text
+    return table.concat(prints, "\n"), true, result.status ~= 0
+  end
+  return by_lrun(self, step, first, last)
+end
+
+function weekly.play(self, e, at)
+  local h, v = self.history.truth, self.variant
+  local step = self:begin("check", e, at)
+  step.differences = {}
+  local first, last = v:date(e.check[1]), v:date(e.check[2])
+  local said, looks, cries = look(self, step, first, last)
+  if not said then
+    self.failed = step
+    return false
+  end
+  local wrong = 0
+  local function miss(id, class, why)
+    step.differences[#step.differences + 1] = { key = id and truth.canon(id) or "", value = id, class = class, rule = "R9", why = why }
+  end
+  step.want, step.have = truth.of_source(self.box, h), truth.of_warehouse(self.box, h) or {}
+  for _, entry in ipairs(truth.keys(step.want, step.have)) do
+    if not truth.same(step.want[entry.key], step.have[entry.key]) then
+      wrong = wrong + 1
+      local id = tostring(entry.value)
+      if not looks then
+        miss(entry.value, "SILENT", "it came later than the lookback, and the job has no check that could find it")
+      elseif not said:find("%f[%w]" .. id:gsub("%W", "%%%0") .. "%f[%W]") then
+        miss(entry.value, "SILENT", "it came later than the lookback, and the weekly check does not name it")
+      end
+    end
+  end
+  if wrong == 0 and cries then miss(nil, "SILENT", "the weekly check differs, and the rows are right") end
+  return self:judge(step)
+end
+
+return weekly

@@ -1,0 +1,177 @@
+-- S4, the wrong tax week: seven days again, with a day that differs, a crash, and a
+-- nightly run in between.
+local CHECKED = [[
+local function totals(table_name, connection)
+  return query { "SELECT COUNT(*) AS n, round(SUM(tax) * 100) AS tax FROM " .. table_name .. " WHERE sold_on = :day",
+                 params = { day = day }, connection = connection }[1]
+end
+local books, here = totals("receipts", "source"), totals("dw_tax")
+]]
+
+local STOP = [[
+if books.n ~= here.n or books.tax ~= here.tax then error("the day " .. day .. " differs") end
+]]
+
+local COPY = [[
+execute { "DELETE FROM dw_tax WHERE sold_on = :day", params = { day = day } }
+execute { "INSERT INTO dw_tax(receipt_id, sold_on, tax) SELECT receipt_id, sold_on, tax FROM tax_lines WHERE sold_on = :day",
+          params = { day = day } }
+]]
+
+local BEGIN, COMMIT = 'execute { "BEGIN" }\n', 'execute { "COMMIT" }\n'
+
+local DONE = [[
+execute { "INSERT INTO finished(day) VALUES (:day)", params = { day = day } }
+]]
+
+local SKIP = [[
+if #query { "SELECT day FROM finished WHERE day = :day", params = { day = day } } > 0 then return end
+]]
+
+local DAY = [[
+job { transaction = "manual" }
+local day = tostring(logical_date)
+]]
+
+-- A job that drives its days itself: body is a day's work, from the first line on.
+local function driver(body, first, last, step)
+  return ([[
+job { transaction = "manual" }
+local function work(day)
+%s
+end
+local d, last, step = param "%s", param "%s", "%s"
+while step == "+1 day" and d <= last or step == "-1 day" and d >= last do
+  work(d)
+  d = query { "SELECT date(:d, :step) AS d", params = { d = d, step = step } }[1].d
+end
+]]):format(body, first or "from", last or "to", step or "+1 day")
+end
+
+local function by_lrun(o)
+  return ([[
+job { grain = "day" }
+%slocal lines = extract { from = "tax_lines", by = "sold_on", window = window() }
+local printed = extract { from = "receipts", by = "sold_on", window = window() }
+overwrite_partition { lines, into = "dw_tax" }
+%s%s]]):format(o.skip or "", o.check or 'reconcile { printed, with = "dw_tax", sum = "tax" }\n', o.done or "")
+end
+
+local MY_DAY = "local day = tostring(logical_date)\n"
+local ROW = { { "receipt_id", "INTEGER", "id" }, { "sold_on", "TEXT NOT NULL", "date" }, { "tax", "DECIMAL(10,2)", "amount" } }
+
+-- The right tax of each receipt, and what stands in the warehouse: the old rate's.
+local RECEIPTS = {
+  { 400, "2026-01-11", 3.00 }, { 401, "2026-01-12", 2.40 }, { 402, "2026-01-12", 5.00 }, { 403, "2026-01-13", 1.80 },
+  { 404, "2026-01-14", 7.20 }, { 405, "2026-01-14", 0.60 }, { 406, "2026-01-15", 4.40 }, { 407, "2026-01-16", 3.60 },
+  { 408, "2026-01-16", 2.00 }, { 409, "2026-01-17", 9.00 }, { 410, "2026-01-17", 1.20 }, { 411, "2026-01-18", 6.80 },
+  { 412, "2026-01-19", 2.60 }, { 413, "2026-01-20", 8.40 },
+}
+
+local function with(change)
+  local out = {}
+  for _, r in ipairs(RECEIPTS) do
+    local row = change(r[1], r[2], r[3])
+    if row then out[#out + 1] = row end
+  end
+  return out
+end
+
+return {
+  id = "S4",
+  title = "The wrong tax week",
+  source = {
+    { name = "receipts", key = "receipt_id", columns = ROW, rows = RECEIPTS },
+    { name = "tax_lines", key = "receipt_id", columns = ROW,
+      rows = with(function(id, day, tax) return { id, day, id ~= 406 and tax } end) },
+  },
+  warehouse = {
+    { name = "dw_tax", columns = ROW, rows = with(function(id, day, tax)
+      if day == "2026-01-20" then return nil end
+      return { id, day, day >= "2026-01-12" and day <= "2026-01-18" and tax / 2 or tax }
+    end) },
+    { name = "finished", columns = { { "day", "TEXT PRIMARY KEY", "date" } } },
+  },
+  events = {
+    { backfill = { "2026-01-12", "2026-01-18" }, at = "2026-01-20 09:00:00" },
+    { at = "2026-01-20 11:00:00", update = "tax_lines", set = { tax = 4.40 }, where = { receipt_id = 406 }, label = "filled" },
+    { backfill = { "2026-01-12", "2026-01-18" }, at = "2026-01-20 12:00:00", resume = true, fail_on = "2026-01-16", fail = "after_write" },
+    { run = "2026-01-21", day = "2026-01-20" },
+    { backfill = { "2026-01-12", "2026-01-18" }, at = "2026-01-21 09:00:00", resume = true, fail_on = "2026-01-17", fail = "in_write" },
+    { backfill = { "2026-01-12", "2026-01-18" }, at = "2026-01-21 10:00:00", resume = true },
+    { backfill = { "2026-01-12", "2026-01-18" }, at = "2026-01-21 11:00:00", resume = true },
+  },
+  record = "finished",
+  truth = { table = "dw_tax", key = { "receipt_id" }, columns = { "receipt_id", "sold_on", "tax" },
+            source = "SELECT receipt_id, sold_on, tax FROM tax_lines", partition = "sold_on", total = "tax",
+            books = {
+              bad = "SELECT r.sold_on FROM receipts r WHERE NOT EXISTS (SELECT 1 FROM tax_lines t " ..
+                    "WHERE t.receipt_id = r.receipt_id AND t.sold_on = r.sold_on AND t.tax IS r.tax)",
+              mend = "UPDATE tax_lines SET tax = (SELECT r.tax FROM receipts r WHERE r.receipt_id = tax_lines.receipt_id) WHERE sold_on = :day",
+              rows = "DELETE FROM tax_lines WHERE sold_on = :day",
+              amount = "UPDATE tax_lines SET tax = tax + 1 WHERE sold_on = :day" } },
+  requires = {
+    { id = "R12", text = "oldest first, one day at a time, the nightly job itself", event = 1 },
+    { id = "R13", text = "compare rows and totals with the receipts, NULL-safe", event = 1 },
+    { id = "R14", text = "stop at the first day that differs", event = 1 },
+    { id = "R15", text = "write down finished days, and go on after them", event = 6 },
+    { id = "R11", text = "one whole day in one transaction, the others untouched", event = 6 },
+    { id = "R7", text = "the same run twice leaves the same rows", event = 7 },
+  },
+  starter = DAY .. COPY,
+  solution = DAY .. SKIP .. BEGIN .. COPY .. CHECKED .. STOP .. DONE .. COMMIT,
+  others = {
+    { name = "overwrite_partition and reconcile, the day written down with them",
+      job = by_lrun { skip = MY_DAY .. SKIP, done = DONE } },
+    { name = "a job that drives its days", job = driver(SKIP .. BEGIN .. COPY .. CHECKED .. STOP .. DONE .. COMMIT) },
+    { name = "checked before anything is written", job = DAY .. SKIP .. CHECKED:gsub('"dw_tax"', '"tax_lines", "source"') .. STOP ..
+      BEGIN .. COPY .. COMMIT .. DONE },
+  },
+  mutants = {
+    { name = "newest first", rule = "R12", class = "SILENT",
+      job = driver(SKIP .. BEGIN .. COPY .. CHECKED .. STOP .. DONE .. COMMIT, "to", "from", "-1 day") },
+    { name = "the whole range in one transaction", rule = "R12", class = "SILENT", job = [[
+job { grain = "day" }
+local days_ = window(param "from", tostring(date(param "to") + days(1)))
+local lines = extract { from = "tax_lines", by = "sold_on", window = days_ }
+overwrite_partition { lines, into = "dw_tax" }
+reconcile { extract { from = "receipts", by = "sold_on", window = days_ }, with = "dw_tax", sum = "tax" }
+]] },
+    { name = "no check", rule = "R13", class = "SILENT", job = DAY .. SKIP .. BEGIN .. COPY .. DONE .. COMMIT },
+    { name = "overwrite_partition, compared with what it has read", rule = "R13", class = "SILENT",
+      job = by_lrun { skip = MY_DAY .. SKIP, check = 'reconcile { lines, with = "dw_tax", sum = "tax" }\n', done = DONE } },
+    { name = "counts only", rule = "R13", class = "SILENT",
+      job = DAY .. SKIP .. BEGIN .. COPY .. CHECKED .. STOP:gsub(" or books.tax ~= here.tax", "") .. DONE .. COMMIT },
+    { name = "totals compared with <>", rule = "R13", class = "SILENT", job = DAY .. SKIP .. BEGIN .. COPY .. [[
+local books = query { "SELECT SUM(tax) AS tax FROM receipts WHERE sold_on = :day", params = { day = day }, connection = "source" }[1].tax
+local differs = query { "SELECT SUM(tax) <> :books AS d FROM dw_tax WHERE sold_on = :day", params = { day = day, books = books } }[1].d
+if differs == 1 then error("the day " .. day .. " differs") end
+]] .. DONE .. COMMIT },
+    { name = "says that a day differs, and goes on", rule = "R14", class = "SILENT",
+      job = DAY .. SKIP .. BEGIN .. COPY .. CHECKED .. STOP:gsub("error%(", "print(") .. DONE .. COMMIT },
+    { name = "reconcile with fail = false", rule = "R14", class = "SILENT",
+      job = by_lrun { skip = MY_DAY .. SKIP, check = 'reconcile { printed, with = "dw_tax", sum = "tax", fail = false }\n', done = DONE } },
+    { name = "leaves out the day that differs", rule = "R14", class = "SILENT",
+      job = driver(SKIP .. BEGIN .. COPY .. CHECKED .. [[
+  if books.n ~= here.n or books.tax ~= here.tax then
+    execute { "ROLLBACK" }
+    print("the day " .. day .. " differs")
+    return
+  end
+]] .. DONE .. COMMIT) },
+    { name = "no day is written down", rule = "R15", class = "SILENT", job = DAY .. BEGIN .. COPY .. CHECKED .. STOP .. COMMIT },
+    { name = "overwrite_partition and reconcile, nothing written down", rule = "R15", class = "SILENT", job = by_lrun {} },
+    { name = "written down before the work", rule = "R15", class = "STALE", key = 407,
+      job = DAY .. SKIP .. CHECKED:gsub('"dw_tax"', '"tax_lines", "source"') .. STOP .. DONE .. BEGIN .. COPY .. COMMIT },
+    { name = "goes on after the newest day written down", rule = "R15", class = "STALE", key = 407,
+      job = DAY .. SKIP:gsub("WHERE day = :day", "WHERE day >= :day") .. BEGIN .. COPY .. CHECKED .. STOP .. DONE .. COMMIT },
+    { name = "DELETE and INSERT, each committed by itself", rule = "R11", class = "TORN", key = 409,
+      job = DAY .. SKIP .. COPY .. CHECKED .. STOP .. DONE },
+    { name = "a plain INSERT", rule = "R3", class = "DUPLICATE", key = 401,
+      job = DAY .. SKIP .. BEGIN .. COPY:gsub("^[^\n]*\n", "") .. DONE .. COMMIT },
+  },
+  figures = {
+    { "SELECT printf('%.2f', SUM(tax)) FROM dw_tax WHERE sold_on BETWEEN '2026-01-12' AND '2026-01-18'", "warehouse", is = "44.00" },
+    { "SELECT COUNT(*) FROM tax_lines WHERE sold_on = '2026-01-15'", "source", is = "1" },
+  },
+}
