@@ -60,10 +60,10 @@ end
 local function mends(play, step, d)
   local h = play.history.truth
   local sets, where = {}, {}
-  local canon = {}
+  local null = {}
   for i, name in ipairs(h.columns) do
     if not d.have.raw[i] and d.want.raw[i] then
-      canon[i] = true
+      null[i] = true
       local v = d.want.raw[i]
       sets[#sets + 1] = ("%s = %s"):format(quote(name), data.literal(type(v) == "number" and v + 1 or v .. "0"))
     end
@@ -74,11 +74,12 @@ local function mends(play, step, d)
   if #sets == 0 then return nil end
   local result, _, have = play:rehearse(step.before, { run_start = step.run_start, day = step.day, params = step.params,
     after = function(box) return truth.of_warehouse(box, h) end }, function(box)
-      box:exec("warehouse", { ("UPDATE %s SET %s WHERE %s"):format(quote(h.table), table.concat(sets, ", "), table.concat(where, " AND ")) })
+      box:exec("warehouse", { ("UPDATE %s SET %s WHERE %s"):format(
+        quote(h.table), table.concat(sets, ", "), table.concat(where, " AND ")) })
     end)
   local now = result.status == 0 and have and have[d.key]
   if not now then return nil end
-  for i in pairs(canon) do
+  for i in pairs(null) do
     if truth.canon(now.raw[i]) ~= truth.canon(d.want.raw[i]) then return false end
   end
   return true
@@ -113,7 +114,7 @@ local function duplicate(step, d, runs, t, holding)
 end
 
 -- The newest stamp in the warehouse before a run, as a time.
-local function newest(play, s)
+local function newest(s)
   local top
   for _, entry in pairs(s.have_before) do
     local ms = entry.stamp and data.ms(entry.stamp)
@@ -123,8 +124,8 @@ local function newest(play, s)
 end
 
 -- Where the mark must be the newest value loaded: a run that begins elsewhere.
-local function misplaced(play, s)
-  local top = newest(play, s)
+local function misplaced(s)
+  local top = newest(s)
   if not top or not s.window.start or s.window.start == top then return nil end
   return ("the newest value loaded before is %s, and the run of %s begins at %s"):format(
     data.text(top), when(s), data.text(s.window.start))
@@ -171,7 +172,7 @@ local function behind(play, step, d, runs, t, holding)
   end
   if t and play.history.window and play.history.window.newest then
     for _, s in ipairs(runs) do
-      local why = s.window.start and s.window.start > t and misplaced(play, s)
+      local why = s.window.start and s.window.start > t and misplaced(s)
       if why then return "R18", why end
     end
   end
@@ -252,7 +253,7 @@ function diverge.silent(play)
     local w, run = s.window, data.ms(s.run_start)
     local rule, why
     if want.newest then -- the end is what is newest: what comes later is above the mark
-      why = w.column == want.column and misplaced(play, s)
+      why = w.column == want.column and misplaced(s)
       rule = why and "R18"
     elseif want.only and before and (w.all or (w.column and not w.start)) then
       rule, why = "R1", "the run reads rows that earlier runs have loaded, back to the first"

@@ -107,7 +107,8 @@ return {
             books = {
               bad = "SELECT r.sold_on FROM receipts r WHERE NOT EXISTS (SELECT 1 FROM tax_lines t " ..
                     "WHERE t.receipt_id = r.receipt_id AND t.sold_on = r.sold_on AND t.tax IS r.tax)",
-              mend = "UPDATE tax_lines SET tax = (SELECT r.tax FROM receipts r WHERE r.receipt_id = tax_lines.receipt_id) WHERE sold_on = :day",
+              mend = "UPDATE tax_lines SET tax = (SELECT r.tax FROM receipts r WHERE r.receipt_id = tax_lines.receipt_id) " ..
+                     "WHERE sold_on = :day",
               rows = "DELETE FROM tax_lines WHERE sold_on = :day",
               amount = "UPDATE tax_lines SET tax = tax + 1 WHERE sold_on = :day" } },
   requires = {
@@ -143,7 +144,8 @@ reconcile { extract { from = "receipts", by = "sold_on", window = days_ }, with 
     { name = "counts only", rule = "R13", class = "SILENT",
       job = DAY .. SKIP .. BEGIN .. COPY .. CHECKED .. STOP:gsub(" or books.tax ~= here.tax", "") .. DONE .. COMMIT },
     { name = "totals compared with <>", rule = "R13", class = "SILENT", job = DAY .. SKIP .. BEGIN .. COPY .. [[
-local books = query { "SELECT SUM(tax) AS tax FROM receipts WHERE sold_on = :day", params = { day = day }, connection = "source" }[1].tax
+local books = query { "SELECT SUM(tax) AS tax FROM receipts WHERE sold_on = :day", params = { day = day },
+                      connection = "source" }[1].tax
 local differs = query { "SELECT SUM(tax) <> :books AS d FROM dw_tax WHERE sold_on = :day", params = { day = day, books = books } }[1].d
 if differs == 1 then error("the day " .. day .. " differs") end
 ]] .. DONE .. COMMIT },
