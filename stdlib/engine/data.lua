@@ -100,13 +100,19 @@ local function literal(v)
 end
 data.literal = literal
 
+-- A column's value in a row, which is a list in the columns' order or has their names.
+function data.cell(table_, row, name)
+  if #row == 0 then return row[name] end
+  for i, c in ipairs(table_.columns) do
+    if c[1] == name then return row[i] end
+  end
+end
+
 function data.insert(table_, row, variant)
   local names, list = {}, {}
   for i, c in ipairs(table_.columns) do
-    local v = row[i]
-    if #row == 0 then v = row[c[1]] end
     names[i] = quote(c[1])
-    list[i] = literal(variant:value(c[3], v))
+    list[i] = literal(variant:value(c[3], data.cell(table_, row, c[1])))
   end
   return ("INSERT INTO %s(%s) VALUES (%s)"):format(quote(table_.name), table.concat(names, ", "), table.concat(list, ", "))
 end

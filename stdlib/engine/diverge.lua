@@ -16,8 +16,9 @@ local function arrival(play, d, upto)
   local function look(e, at)
     local name = e.insert or e.update or e.delete
     if not name then return end
-    local value = e.insert and e.row[key] or e.where and e.where[key]
-    local kind = data.kinds(data.table(play.history.source, name))[key]
+    local table_ = data.table(play.history.source, name)
+    local value = e.insert and data.cell(table_, e.row, key) or e.where and e.where[key]
+    local kind = data.kinds(table_)[key]
     if value ~= nil and truth.canon(play.variant:value(kind, value)) == truth.canon(d.value) then found = at end
   end
   for _, s in ipairs(play.steps) do
@@ -97,6 +98,12 @@ local function on_edge(runs, ms)
   end
 end
 
+-- The run before read on from the same point, and was not stopped: its watermark was not saved.
+local function stood_still(before, s)
+  return before and not before.crashed and before.run_start ~= s.run_start and before.window.column == s.window.column and
+         s.window.start and before.window.start == s.window.start
+end
+
 local function duplicate(step, d, runs, t, holding)
   if step.kind == "again" or step.kind == "retry" then
     return "R7", ("the run of %s ran once more and added rows again"):format(when(step))
@@ -106,6 +113,10 @@ local function duplicate(step, d, runs, t, holding)
   if #holding >= 2 and closed then
     return "R4", ("two windows hold %s: %s and %s"):format(data.text(t), xray.text(holding[#holding - 1].window),
                                                        xray.text(holding[#holding].window))
+  end
+  if stood_still(holding[#holding - 1], step) then
+    return "R4", ("two windows begin at %s: %s and %s; the watermark has not moved"):format(
+      data.text(step.window.start), xray.text(holding[#holding - 1].window), xray.text(step.window))
   end
   if step.have_before[d.key] then
     return "R3", "the key was there already, and the run added a second row with it"
@@ -148,6 +159,10 @@ local function behind(play, step, d, runs, t, holding)
   if #holding > 0 then
     local late = came and data.ms(came) and true or false
     for _, s in ipairs(holding) do late = late and data.ms(s.run_start) < data.ms(came) end
+    local own = holding[#holding]
+    if late and t >= data.ms(own.run_start) then
+      return "R5", ("the window of the run of %s goes past its run_start; the row came at %s, after that run had read"):format(when(own), came)
+    end
     if late then
       return "R8", ("it reached the source on %s, after the run of %s whose window held %s"):format(
         came, when(holding[#holding]), data.text(t))
@@ -175,6 +190,9 @@ local function behind(play, step, d, runs, t, holding)
       local why = s.window.start and s.window.start > t and misplaced(s)
       if why then return "R18", why end
     end
+  end
+  if d.class == "MISSING" and step.have_before[d.key] then
+    return "R3", "the row was there, and the run took it away without reading it again"
   end
   if t and on_edge(runs, t) then
     return "R4", ("%s is an edge of a window, and no window includes it"):format(data.text(t))
@@ -249,6 +267,7 @@ end
 function diverge.silent(play)
   local want, before = play.history.window, nil
   if not want or play.first then return nil end
+  local previous
   for _, s in ipairs(diverge.windows(play)) do
     local w, run = s.window, data.ms(s.run_start)
     local rule, why
@@ -257,6 +276,8 @@ function diverge.silent(play)
       rule = why and "R18"
     elseif want.only and before and (w.all or (w.column and not w.start)) then
       rule, why = "R1", "the run reads rows that earlier runs have loaded, back to the first"
+    elseif want.only and stood_still(previous, s) then
+      rule, why = "R1", ("the window begins at %s once more: the watermark has not moved"):format(data.text(w.start))
     elseif w.column and w.column ~= want.column then
       rule, why = "R2", ("the window is on %s"):format(w.column)
     elseif w.column and not w.stop then
@@ -276,7 +297,7 @@ function diverge.silent(play)
       return { step = s, class = "SILENT", rule = rule, evidence = why .. "; the X-ray sees " .. xray.text(w),
                runs = diverge.windows(play, s) }
     end
-    before = w
+    before, previous = w, s
   end
 end
 

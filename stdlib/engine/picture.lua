@@ -18,8 +18,6 @@ local function marks(play, keys, upto)
   local probe, key = play.history.probe, play.history.truth.key[1]
   local t = data.table(play.history.source, probe.table)
   local kind, out, wanted = data.kinds(t), {}, {}
-  local index = {}
-  for i, c in ipairs(t.columns) do index[c[1]] = i end
   for _, k in ipairs(keys) do wanted[truth.canon(k)] = true end
   local letter = probe.table:sub(1, 1)
   local function mark(value, column, when, label)
@@ -28,11 +26,7 @@ local function marks(play, keys, upto)
     if ms then out[#out + 1] = { column = column, ms = ms, text = letter .. tostring(value) .. (label and " " .. label or "") } end
   end
   local function row(r, label)
-    local function at(name)
-      local v = r[index[name]]
-      if #r == 0 then v = r[name] end
-      return play.variant:value(kind[name], v)
-    end
+    local function at(name) return play.variant:value(kind[name], data.cell(t, r, name)) end
     for _, column in ipairs(probe.columns) do mark(at(key), column, at(column), label) end
   end
   for _, r in ipairs(t.rows or {}) do row(r) end

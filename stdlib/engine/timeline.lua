@@ -132,7 +132,7 @@ function Play:run(o)
   local trace, crashed, landed = {}, false, false
   local function note(phase, kind, fields, name)
     trace[#trace + 1] = { phase = phase, kind = kind, table = name, sql = fields.sql, connection = fields.connection, rows = fields.rows }
-    if o.during and not landed and phase == "before" and kind == "write" then
+    if o.during and not landed and phase == "before" and kind == "write" and name == self.history.truth.table then
       landed = true
       for _, e in ipairs(o.during) do self.box:exec("source", changes(self, e)) end
     end

@@ -57,7 +57,7 @@ local function values_around(step, from)
   local set, list = {}, {}
   local run = data.ms(step.run_start)
   local function edge(ms)
-    for _, d in ipairs { -1000, -500, 0, 500 } do
+    for _, d in ipairs { -1000, -500, -1, 0, 500 } do
       if not set[ms + d] then
         set[ms + d] = true
         list[#list + 1] = ms + d
@@ -133,7 +133,8 @@ function xray.of(play, step, from)
     local before = values[i - 1]
     if before and arrived[ms] ~= arrived[before] then
       local lo, hi = before, ms
-      if hi - lo > 500 then lo, hi = close_in(play, step, probe, column, rest, lo, hi, arrived[before]) end
+      -- from a whole second to half a second after it: an end that is that second itself
+      if hi - lo > 1 and not (whole(lo) and hi - lo == 500) then lo, hi = close_in(play, step, probe, column, rest, lo, hi, arrived[before]) end
       if arrived[ms] then
         if w.start == nil and w.stop == nil then
           w.start_in = hi - lo <= 1 or whole(hi) and hi % DAY == 0 or not whole(lo)
