@@ -161,7 +161,8 @@ local function behind(play, step, d, runs, t, holding)
     for _, s in ipairs(holding) do late = late and data.ms(s.run_start) < data.ms(came) end
     local own = holding[#holding]
     if late and t >= data.ms(own.run_start) then
-      return "R5", ("the window of the run of %s goes past its run_start; the row came at %s, after that run had read"):format(when(own), came)
+      return "R5", ("the window of the run of %s goes past its run_start; the row came at %s, after that run had read"):format(
+        when(own), came)
     end
     if late then
       return "R8", ("it reached the source on %s, after the run of %s whose window held %s"):format(

@@ -50,8 +50,15 @@ local NEEDS = { "id", "title", "source", "warehouse", "events", "truth", "requir
 
 -- The lessons that are built in, in the order in which they are learned.
 lesson.list = {
+  "00-machine",
+  "01-full-load",
   "02-created-date",
+  "03-updated-at",
+  "04-write-by-key",
   "05-half-open",
+  "06-last-half-second",
+  "07-run-start",
+  "08-watermark-after",
   "09-lookback",
   "16-dimension-trap",
   "E2",

@@ -134,7 +134,9 @@ function xray.of(play, step, from)
     if before and arrived[ms] ~= arrived[before] then
       local lo, hi = before, ms
       -- from a whole second to half a second after it: an end that is that second itself
-      if hi - lo > 1 and not (whole(lo) and hi - lo == 500) then lo, hi = close_in(play, step, probe, column, rest, lo, hi, arrived[before]) end
+      if hi - lo > 1 and not (whole(lo) and hi - lo == 500) then
+        lo, hi = close_in(play, step, probe, column, rest, lo, hi, arrived[before])
+      end
       if arrived[ms] then
         if w.start == nil and w.stop == nil then
           w.start_in = hi - lo <= 1 or whole(hi) and hi % DAY == 0 or not whole(lo)

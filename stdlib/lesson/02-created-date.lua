@@ -97,8 +97,8 @@ run "COMMIT"
   },
   mutants = {
     { name = "created date with a plain INSERT", rule = "R2", class = "STALE", key = 105,
-      job = common.job { where = CREATED, write = common.INSERT } },
-    { name = "updated_at with a plain INSERT", rule = "R3", class = "DUPLICATE", key = 105, job = common.job(common.PLAIN_INSERT) },
+      job = common.adding { where = CREATED } },
+    { name = "updated_at with a plain INSERT", rule = "R3", class = "DUPLICATE", key = 105, job = common.adding() },
     { name = "writes only when the counts differ", rule = "R13", class = "STALE", key = 105, job = common.job { write = [=[
 local here = query { "SELECT COUNT(*) AS n FROM dw_orders" }[1].n
 local there = query { "SELECT COUNT(*) AS n FROM orders", connection = "source" }[1].n

@@ -63,7 +63,6 @@ local saved = query { "SELECT watermark FROM wm WHERE job = 'orders'" }[1].water
 ]=]
 
 local READ = [=[
--- 2. Read the rows of the window.
 execute { "DELETE FROM staged" }
 execute { [[
   INSERT INTO staged
@@ -85,7 +84,7 @@ execute { "INSERT INTO dw_orders SELECT * FROM staged" }
 common.BY_KEY = common.DELETE .. common.INSERT
 
 common.SAVE = [=[
-execute { "UPDATE wm SET watermark = :stop WHERE job = 'orders'", params = { stop = window.stop } }
+execute { "UPDATE wm SET watermark = :mark WHERE job = 'orders'", params = { mark = window.stop } }
 ]=]
 
 -- The same two in another form: change what is there, add what is not.
@@ -111,19 +110,25 @@ execute { [[
 ]] }
 ]=]
 
--- where, window, write and save stand for a step of the right job; first = true
--- saves the watermark before the write; each = true lets every statement commit
--- by itself. What is said of step 3 belongs to write.
+-- window, where or read, write and save stand for a step of the right job, told for
+-- what is said of step 3; first = true saves the watermark before the write;
+-- each = true lets every statement commit by itself.
 function common.job(o)
   o = o or {}
+  local read = "-- 2. Read the rows of the window.\n" .. (o.read or READ:format(o.where or common.HALF_OPEN))
   local write = (o.told or "-- 3. Write by key: the old copy of an order goes, the new one comes.\n") .. (o.write or common.BY_KEY) .. "\n"
   local save = "-- 4. Save the watermark.\n" .. (o.save or common.SAVE)
-  local body = READ:format(o.where or common.HALF_OPEN) .. (o.first and save .. "\n" .. write or write .. save)
+  local body = read .. (o.first and save .. "\n" .. write or write .. save)
   if not o.each then body = 'execute { "BEGIN" }\n\n' .. body .. '\nexecute { "COMMIT" }\n' end
   return MANUAL .. SAVED .. (o.window or common.TODAY) .. "\n" .. body
 end
 
-common.PLAIN_INSERT = { told = "-- 3. Write the rows.\n", write = common.INSERT }
+-- The job that adds what it has read, with other steps changed too.
+function common.adding(o)
+  o = o or {}
+  o.told, o.write = "-- 3. Write the rows.\n", common.INSERT
+  return common.job(o)
+end
 
 -- The same by primitives; lrun keeps the watermark.
 common.MERGE = [=[
