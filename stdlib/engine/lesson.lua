@@ -63,6 +63,7 @@ lesson.list = {
   "16-dimension-trap",
   "E2",
   "S1",
+  "S2",
   "S4",
 }
 
