@@ -38,7 +38,7 @@ end
 ]=]
 
 local function sql(o)
-  return common.job { where = o.where, write = o.write, told = o.told, window = (o.check or CHECK) .. (o.window or lookback(3)) }
+  return common.job { where = o.where, write = o.write, window = (o.check or CHECK) .. (o.window or lookback(3)) }
 end
 
 local function primitives(days, check)
@@ -169,7 +169,7 @@ source for what comes later still.
     { name = "a window on the created date", rule = "R2", class = "STALE", key = 301,
       job = sql { where = "order_date >= substr(:start, 1, 10) AND order_date < substr(:stop, 1, 10)" } },
     { name = "BETWEEN, written by key", rule = "R4", class = "SILENT", job = sql { where = "updated_at BETWEEN :start AND :stop" } },
-    { name = "a plain INSERT", rule = "R3", class = "DUPLICATE", key = 300, job = sql(common.PLAIN_INSERT) },
+    { name = "a plain INSERT", rule = "R3", class = "DUPLICATE", key = 300, job = common.adding { window = CHECK .. lookback(3) } },
     { name = "no check", rule = "R9", class = "SILENT", key = 306, job = primitives(3, "") },
     { name = "a check that counts", rule = "R9", class = "SILENT", key = 306, job = sql { check = COUNT_ONLY } },
     { name = "a check that always differs", rule = "R9", class = "SILENT",
