@@ -31,13 +31,8 @@ const lr_command lr_commands[] = {
     {"repl", "lrun repl [JOB.lua]", "a prompt with the primitives and SQL",
      "SQL, Lua and primitives in one prompt. A line that starts with a SQL word, or ends with ;, is SQL.\n"
      "What is written waits for commit; rollback takes it back. \\q or Ctrl-D leaves.", 0, 1},
-    {"learn", "lrun learn grade FILE --scenario ID [--seed N]", "a job against a scenario of late, changed and lost rows",
-     "The job runs in a sandbox, on a clock of the scenario's, night after night; then each requirement is met, MISSED or\n"
-     "not reached, with the first difference and its cause.\n"
-     "Scenarios: 02-created-date, 05-half-open, 09-lookback, 16-dimension-trap, E2, S1.\n"
-     "Without --seed the scenario is played as it is written and, when it is passed, once with other dates, ids and amounts.\n"
-     "Status: 0 all met, 1 missed, 2 wrong use, 4 a limit was hit, 5 the job has an error.\n"
-     "lrun learn author check FILE.lua checks a scenario's file, or a built-in one by its name.", 1, 3},
+    {"learn", "lrun learn [WORD] | learn grade FILE --scenario ID", "a course about such jobs, from the first one on",
+     "", 0, 3},
     {"init", "lrun init DIR", "a new project: connections, one job, one test",
      "Files that are there are left alone.", 1, 1},
     {"help", "lrun help [TOPIC]", "a page for each command and primitive", "", 0, 1},
@@ -58,6 +53,12 @@ const lr_cli_option lr_cli_options[] = {
     {"last", 0, LR_TAKES_VALUE, "N", " runs ", "how many runs to show"},
     {"scenario", 0, LR_TAKES_VALUE, "ID", " learn ", "the scenario to grade against, or a scenario's file"},
     {"seed", 0, LR_TAKES_VALUE, "N", " learn ", "a variant: other dates, ids and amounts; 0 is the scenario as written"},
+    {"dir", 0, LR_TAKES_VALUE, "DIR", " learn ", "the course's folder"},
+    {"at", 0, LR_TAKES_VALUE, "N", " learn ", "show and try: after step N, in place of where you are"},
+    {"job", 'f', LR_TAKES_VALUE, "FILE", " learn ", "check: another job than the lesson's; it is not counted"},
+    {"file", 0, LR_TAKES_NOTHING, NULL, " learn ", "reset: the job as it was at first"},
+    {"db", 0, LR_TAKES_NOTHING, NULL, " learn ", "reset: before the first step"},
+    {"all", 0, LR_TAKES_NOTHING, NULL, " learn ", "reset: both, and what is known of the lesson"},
     {"plain", 0, LR_TAKES_NOTHING, NULL, " learn ", "a list in place of the drawn time line"},
     {"set", 0, LR_TAKES_VALUE, "V", " watermark ", "save this value"},
     {"clear", 0, LR_TAKES_NOTHING, NULL, " watermark ", "forget the value"},

@@ -139,6 +139,10 @@ local function command_page(cl, c)
     out[#out + 1] = ""
     out[#out + 1] = c.help
   end
+  if c.name == "learn" then
+    out[#out + 1] = ""
+    out[#out + 1] = require("course.manual").page
+  end
   local options = print_options(cl, c.name)
   if #options > 0 then
     out[#out + 1] = ""

@@ -35,7 +35,7 @@ return function(o, cl)
   end
   if r.cause then
     core.write "\n"
-    difference(o, r)
+    core.write(difference.text(o, r))
   end
   if r.failed then core.warn(r.failed.text .. "\n") end
   return r.status

@@ -1,37 +1,71 @@
--- The first difference of a play: the row on both sides, its time line, why.
+-- The first difference of a play as text: the row on both sides, its time line, why.
 local picture = require "engine.picture"
 local timeline = require "engine.timeline"
 local truth = require "engine.truth"
 local wrap = require "show.wrap"
+local difference = {}
 
-local function row_text(t, entry)
-  if not entry then return "no row" end
-  local parts = {}
-  local i = 0
-  for cell in (entry.rows[1] .. "\0"):gmatch "(.-)%z" do
-    i = i + 1
+local function cells_of(t, text)
+  local out = {}
+  for cell in (text .. "\0"):gmatch "(.-)%z" do
+    local i = #out + 1
     if t.columns[i] == t.total and tonumber(cell) then cell = ("%.2f"):format(tonumber(cell)) end
-    parts[i] = t.columns[i] .. "=" .. cell:gsub("^'(.*)'$", "%1")
+    out[i] = cell:gsub("^'(.*)'$", "%1")
   end
-  return table.concat(parts, " ") .. (#entry.rows > 1 and (" (%d times)"):format(#entry.rows) or "")
+  return out
+end
+
+-- Both sides of a difference, one column below the other: what is alike is left
+-- out where there is one row on each side.
+function difference.sides(t, d)
+  local have, want = d.have and cells_of(t, d.have.rows[1]), d.want and cells_of(t, d.want.rows[1])
+  local both = have and want and #d.have.rows == #d.want.rows
+  local left, right = {}, {}
+  for i, name in ipairs(t.columns) do
+    if not both or have[i] ~= want[i] then
+      local a, b = have and name .. " " .. have[i] or "", want and name .. " " .. want[i] or ""
+      local width = both and math.max(#a, #b) or 0
+      if have then left[#left + 1] = a .. (" "):rep(width - #a) end
+      if want then right[#right + 1] = b .. (" "):rep(width - #b) end
+    end
+  end
+  local function line(parts, entry)
+    if not entry then return "no row" end
+    local times = #entry.rows > 1 and ("   (%d rows)"):format(#entry.rows) or ""
+    return (table.concat(parts, "   "):gsub("%s+$", "")) .. times
+  end
+  return line(left, d.have), line(right, d.want)
+end
+
+-- A line that may have to be broken: by its columns, or as words.
+local function long(first, text)
+  if #first + #text <= 78 then return first .. text end
+  return wrap(text, first, #first)
+end
+
+function difference.totals(want, have)
+  return ("source %.2f   warehouse %.2f   %s"):format(want / 100, have / 100,
+    want == have and "equal" or ("%s by %.2f"):format(have < want and "short" or "over", math.abs(want - have) / 100))
 end
 
 -- r: what grade.job gives, with its cause.
-return function(o, r)
+function difference.text(o, r)
   local found, play = r.cause, r.play
-  local t = play.history.truth
-  core.write(wrap(("after the run of %s: %s%s"):format(timeline.when(found.step), found.class,
-    found.key and (" %s %s"):format(t.key[1], tostring(found.key)) or ""), "FIRST DIFFERENCE  ", 18) .. "\n")
-  local d = found.difference
+  local t, d = play.history.truth, r.cause.difference
+  local out = { wrap(("after the run of %s: %s%s"):format(timeline.when(found.step), found.class,
+    found.key and (" %s %s"):format(t.key[1], tostring(found.key)) or ""), "FIRST DIFFERENCE  ", 18) }
   if d and not d.why then
-    core.write(wrap(row_text(t, d.have), "    warehouse     ", 18) .. "\n" .. wrap(row_text(t, d.want), "    truth         ", 18) .. "\n")
+    local have, want = difference.sides(t, d)
+    out[#out + 1] = long("    warehouse   ", have)
+    out[#out + 1] = long("    truth       ", want)
   end
   local lines = picture.lines(play, found, { width = core.width(), plain = o.plain })
-  if #lines > 0 then core.write("\n" .. table.concat(lines, "\n") .. "\n\n") end
-  core.write(wrap(found.evidence, "WHY     ", 8) .. "\n")
+  if #lines > 0 then out[#out + 1] = "\n" .. table.concat(lines, "\n") .. "\n" end
+  out[#out + 1] = wrap(found.evidence, "WHY     ", 8)
   if d and t.total and found.step.want and found.step.have then
-    local s, w = truth.total(t, found.step.want, t.total), truth.total(t, found.step.have, t.total)
-    core.write(("TOTALS  source %.2f   warehouse %.2f   %s\n"):format(s / 100, w / 100,
-      s == w and "equal" or ("%s by %.2f"):format(w < s and "short" or "over", math.abs(s - w) / 100)))
+    out[#out + 1] = "TOTALS  " .. difference.totals(truth.total(t, found.step.want, t.total), truth.total(t, found.step.have, t.total))
   end
+  return table.concat(out, "\n") .. "\n"
 end
+
+return difference

@@ -79,6 +79,45 @@ local function keys_of(found)
   return list
 end
 
+local WEEK, MOST = 7 * DAY, 8
+
+-- Where nothing differs: what the runs wrote, and the source's rows of the week
+-- before the first event and since.
+local function keys_at_large(play, found)
+  local list, set = keys_of(found), {}
+  for _, k in ipairs(list) do set[truth.canon(k)] = true end
+  local first = play.history.events[1] or {}
+  local from = data.ms(play.variant:date(first.at or first.run or first.skip or first.twice or first.retry) or "")
+  local function add(v)
+    if v ~= nil and v ~= false and not set[truth.canon(v)] and #list < MOST then
+      set[truth.canon(v)] = true
+      list[#list + 1] = v
+    end
+  end
+  local t = data.table(play.history.source, play.history.probe.table)
+  local kind, index = data.kinds(t), {}
+  for i, c in ipairs(t.columns) do index[c[1]] = i end
+  local key = play.history.truth.key[1]
+  for _, s in ipairs(play.steps) do
+    local e = s.event
+    local name = s.kind == "change" and (e.insert or e.update or e.delete)
+    if name == t.name then
+      local v = e.insert and (#e.row > 0 and e.row[index[key]] or e.row[key]) or e.where and e.where[key]
+      add(play.variant:value(kind[key], v))
+    end
+  end
+  for i = #(t.rows or {}), 1, -1 do
+    local r = t.rows[i]
+    for _, column in ipairs(play.history.probe.columns) do
+      local v = r[index[column]]
+      if #r == 0 then v = r[column] end
+      local ms = data.ms(play.variant:value(kind[column], v) or "")
+      if from and ms and ms >= from - WEEK then add(play.variant:value(kind[key], #r > 0 and r[index[key]] or r[key])) end
+    end
+  end
+  return list
+end
+
 local function as_list(found, list)
   local out = {}
   for _, m in ipairs(list) do out[#out + 1] = ("%s: %s on %s"):format(m.column, m.text, data.text(m.ms)) end
@@ -88,11 +127,13 @@ local function as_list(found, list)
   return out
 end
 
--- Lines of at most o.width columns; o.plain asks for the list.
+-- Lines of at most o.width columns; o.plain asks for the list. found: a cause of
+-- engine/diverge.lua; or { runs =, step = } for a play as it stands.
 function picture.lines(play, found, o)
   local width = math.min(o.width or 80, 80)
-  if not play.history.probe or #found.runs == 0 then return {} end
-  local list = marks(play, keys_of(found), found.step)
+  if not play.history.probe or (found.class and #found.runs == 0) then return {} end
+  local list = marks(play, found.class and keys_of(found) or keys_at_large(play, found), found.step)
+  if #list == 0 and #found.runs == 0 then return {} end
   if o.plain or width < 72 then return as_list(found, list) end
   local from, to = math.huge, -math.huge
   local function within(ms)

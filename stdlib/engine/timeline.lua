@@ -327,7 +327,8 @@ function Play:event(e)
 end
 
 -- history: { source = tables, warehouse = tables, events, truth }. job: the text.
--- o: variant, shown, box (a sandbox to use; it is closed by the caller).
+-- o: variant, shown, box (a sandbox to use; it is closed by the caller), to_the_end
+-- (go on after the first difference), upto (events after that step are not played).
 function timeline.play(history, job, o)
   local self = setmetatable({ history = history, variant = o.variant or data.variant(0), shown = o.shown, steps = {}, box = o.box,
                               to_the_end = o.to_the_end, finished = {}, beyond = {} }, Play)
@@ -341,6 +342,7 @@ function timeline.play(history, job, o)
     local ok, why = pcall(self.event, self, e)
     if not ok then error(("event %d: %s"):format(i, tostring(why)), 0) end
     if why == false or self:over() then break end
+    if o.upto and #self.steps >= o.upto then break end
   end
   return self
 end

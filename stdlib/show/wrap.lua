@@ -1,8 +1,9 @@
--- Words into lines of 78 columns: the first as it is, those after it indented.
-return function(text, first, indent)
+-- Words into lines of 78 columns, or of width: the first begins as it is given,
+-- those after it are indented.
+return function(text, first, indent, width)
   local lines, line = {}, first
   for word in text:gmatch "%S+" do
-    if #line > indent and #line + 1 + #word > 78 then
+    if #line > indent and #line + 1 + #word > (width or 78) then
       lines[#lines + 1] = line
       line = (" "):rep(indent) .. word
     else

@@ -1,0 +1,46 @@
+-- What can be typed in the course, for its prompt and for lrun help learn.
+local manual = {}
+
+manual.words = {
+  { "step", "play the next event of the timeline with your job, and tell what happened" },
+  { "back, goto N", "the step before; step N, 0 being before the first" },
+  { "check [ID] [-f FILE]", "play it all from the start, and compare with the source" },
+  { "watch", "check again whenever the job is saved" },
+  { "hint", "the next of the lesson's hints" },
+  { "show WHAT [--at N]", "timeline, partitions, scd, state, diff, trace or sql, after a step" },
+  { "try [--at N]", "SQL and primitives on a copy of the databases; nothing there counts" },
+  { "diff", "what you changed in the job" },
+  { "solution", "one solution, when it is asked for twice" },
+  { "text [ID]", "the lesson's text again" },
+  { "list", "the lessons, and which are passed" },
+  { "start ID, next", "go to a lesson; to the next one" },
+  { "reset [--file | --db | --all]", "the job as it was (yours is kept beside it); step 0; all of the lesson" },
+  { "q, quit, exit, \\q, Ctrl-D", "leave; lrun learn comes back to the same place" },
+}
+
+function manual.lines(prefix)
+  local out = {}
+  for _, w in ipairs(manual.words) do
+    local first = w[1]:find "^q," and w[1] or prefix .. w[1]
+    out[#out + 1] = #first <= 22 and ("  %-22s %s"):format(first, w[2]) or "  " .. first .. "\n" .. (" "):rep(25) .. w[2]
+  end
+  return table.concat(out, "\n")
+end
+
+manual.page = [[
+lrun learn goes on where you were, and leads you the first time. It is a prompt on a terminal, and reads a line at a
+time from a pipe; each word below is a command of its own too: lrun learn step.
+
+]] .. manual.lines "" .. [[
+
+
+The course is a folder: a folder for each lesson with job.lua and README.txt, and .learn/progress.db. It is the
+folder of --dir, else the nearest one upwards that is a course, else ./lrun-course. Your file is never written over.
+check ends with 0 passed, 1 not yet, 4 a limit was hit, 5 the job has an error; other words with 0, or 2 for wrong use.
+
+lrun learn grade FILE --scenario ID tells of each requirement whether it is met, MISSED or not reached, with the first
+difference and its cause. Without --seed the scenario is played as it is written and, when it is passed, once with
+other dates, ids and amounts. Status: 0 all met, 1 missed, 2 wrong use, 4 a limit was hit, 5 the job has an error.
+lrun learn author check FILE.lua checks a scenario's file, or a built-in one by its name.]]
+
+return manual

@@ -1,0 +1,73 @@
+-- Predictions: asked before a step, told after one, never graded.
+local wrap = require "show.wrap"
+local stage = require "course.stage"
+local predict = {}
+
+-- The step before which it is asked, and the one after which it is told.
+local function asked_at(l, p)
+  if p.before then return p.before end
+  local _, run = stage.count(l)
+  return run
+end
+
+local function told_at(l, p) return p.after or (stage.count(l)) end
+
+-- The predictions that stand before step n and are not answered yet. One about the
+-- lesson's own job makes sense only while the learner's is that.
+function predict.open(l, answers, n, job)
+  local out = {}
+  for i, p in ipairs(l.predict or {}) do
+    local about = p.job == "solution" and job ~= l.starter or p.job ~= "solution" and job == l.starter
+    if not answers[i] and asked_at(l, p) == n and about then out[#out + 1] = i end
+  end
+  return out
+end
+
+local function plain(text) return (text:gsub("{(.-)}", "%1")) end
+
+function predict.question(p)
+  local lines = { wrap(plain(p.ask), "PREDICT  ", 9) }
+  for i, choice in ipairs(p.choices or {}) do lines[#lines + 1] = wrap(choice, ("         %s) "):format(string.char(96 + i)), 12) end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+-- What was typed, as an answer: a choice by its letter too.
+function predict.answer(p, typed)
+  local text = typed:match "^%s*(.-)%s*$"
+  local letter = text:lower():match "^(%l)[).]?$"
+  return letter and p.choices and p.choices[letter:byte() - 96] or text
+end
+
+-- Those to be told after step n: { number, ... }.
+function predict.due(l, answers, n)
+  local out = {}
+  for i, p in ipairs(l.predict or {}) do
+    if answers[i] and not answers[i].told and told_at(l, p) <= n then out[#out + 1] = i end
+  end
+  return out
+end
+
+local function same(a, b)
+  if a:lower() == b:lower() then return true end
+  if tonumber(a) and tonumber(a) == tonumber(b) then return true end
+  local words = { none = "0", no = "0", one = "1", two = "2", three = "3" }
+  return (words[a:lower()] or a) == (words[b:lower()] or b)
+end
+
+-- is: what the learner's own play gives, or nil where it was not asked.
+function predict.tell(p, answer, is)
+  local said = answer == "" and "No prediction. It is %s." or same(answer, p.is) and "You said %s, and so it is." or
+               "You said " .. answer .. ". It is %s."
+  local text = said:format(p.is) .. " " .. plain(p.why)
+  if is and not same(is, p.is) then text = text .. (" (With your job it is %s.)"):format(is) end
+  return wrap(text, "ANSWER   ", 9) .. "\n"
+end
+
+-- What its SQL gives in the sandbox as it stands.
+function predict.ask(p, box)
+  local rows = box:rows(p.on, p.sql)
+  local v = rows and rows[1] and rows[1][1]
+  return v ~= nil and v ~= false and tostring(v) or nil
+end
+
+return predict

@@ -1,0 +1,134 @@
+-- A learner at work: the folder, the progress, the lesson, and how text is shown.
+local folder = require "course.folder"
+local progress = require "course.progress"
+local reader = require "show.reader"
+local stage = require "course.stage"
+local wrap = require "show.wrap"
+local lesson = require "engine.lesson"
+local session = {}
+
+local Session = {}
+Session.__index = Session
+
+-- o: of the command line. dir: the course's folder. Nothing is made yet.
+function session.new(o, dir)
+  return setmetatable({ o = o, dir = dir, terminal = core.isatty(0) and core.isatty(1),
+                        width = math.max(40, math.min(78, core.width() - 1)) }, Session)
+end
+
+-- The progress, where there is some; with make, the folder is made.
+function Session:open(make)
+  if not self.progress then
+    self.fresh = not folder.exists(self.dir)
+    if self.fresh and not make then
+      error({ status = 2, message = "no course has been begun here", hint = "lrun learn begins one in " .. self.dir .. "/" }, 0)
+    end
+    folder.make(self.dir)
+    self.progress = progress.open(self.dir)
+  end
+  return self.progress
+end
+
+-- The lesson where the learner is: its data, what is known of it.
+function Session:here()
+  local id = self:open():current()
+  if not id then error({ status = 2, message = "no lesson has been started", hint = "lrun learn starts the first one" }, 0) end
+  local l, problem = lesson.find(id)
+  if not l then error(problem, 0) end
+  return l, self.progress:lesson(id)
+end
+
+-- The text of the learner's job, and the name by which messages call it.
+function Session:job(l)
+  local path = folder.job(self.dir, l.id)
+  local text = folder.read(self.dir, l.id)
+  if not text then
+    error({ status = 2, message = path .. " is not there",
+            hint = "reset --file writes it as it was at first" }, 0)
+  end
+  return text, path
+end
+
+function Session:prefix() return self.loop and "" or "lrun learn " end
+
+-- ---- the screen ----
+
+local COLOURS = { { "PASSED", "32" }, { "MISSED", "31" }, { "FIRST DIFFERENCE", "31" }, { "ERROR", "31" }, { "STOPPED", "33" },
+                  { "DIFFERS", "31" }, { "MISSING", "31" }, { "EXTRA", "31" }, { "PREDICT", "36" }, { "ANSWER", "36" }, { "HINT", "33" },
+                  { "WHY", "1" }, { "TOTALS", "1" }, { "RULE", "1" } }
+
+-- Words that stand for themselves get a colour too; none is told by colour alone.
+function Session:paint(text)
+  if not self.o.color or self.o.plain then return text end
+  for _, c in ipairs(COLOURS) do
+    text = text:gsub("%f[%u]" .. c[1] .. "%f[^%u]", ("\27[%sm%s\27[0m"):format(c[2], c[1]))
+  end
+  return text
+end
+
+local function count_lines(text) return select(2, text:gsub("\n", "")) end
+
+-- Up to n lines of a text, rather to the end of a paragraph; and the rest.
+local function cut(text, n)
+  local at, good, lines = 0, nil, 0
+  for stop in text:gmatch "()\n" do
+    lines = lines + 1
+    if lines > n then break end
+    at = stop
+    if text:sub(stop + 1, stop + 1) == "\n" and lines > n // 2 then good = stop end
+  end
+  at = good or at
+  return text:sub(1, at), (text:sub(at + 1):gsub("^\n+", ""))
+end
+
+-- room: lines that the caller will add below.
+function Session:show(text, room)
+  text = self:paint(text)
+  local height = core.height() - 1
+  while self.terminal and count_lines(text) + (room or 3) > height do
+    local page
+    page, text = cut(text, height - 1)
+    core.write(page)
+    local line, why = self:read "-- Enter for more, q to stop -- "
+    if not line or line:find "%S" then
+      if why == "end" then self.ended = true end
+      self.typed = line and not reader.leave[line:match "^%s*(.-)%s*$"] and line or nil
+      core.clear_signal()
+      return
+    end
+  end
+  core.write(text)
+  core.flush()
+end
+
+function Session:read(prompt)
+  if not self.reader then
+    self.reader, self.close_reader = reader.open(self.progress and folder.history(self.dir) or nil)
+  end
+  return self.reader(prompt)
+end
+
+function Session:close()
+  if self.close_reader then self.close_reader() end
+end
+
+-- ---- what can be typed now ----
+
+-- first: the word to type, and what it does.
+function Session:footer(first, does, others)
+  local list = others or { "check", "hint", "show", "try", "text", "list", "help", "q" }
+  local words = {}
+  for _, word in ipairs(list) do if word ~= first then words[#words + 1] = word end end
+  return wrap(("%s (%s), %s."):format(self.loop and "Type " .. first or "Next: lrun learn " .. first, does, table.concat(words, ", ")),
+              "", 0) .. "\n"
+end
+
+function Session:now()
+  local l, known = self:here()
+  local total = stage.count(l)
+  if known.passed_at then return self:footer("next", "the next lesson") end
+  if known.step < total then return self:footer("step", known.step == 0 and "the first event" or "the next event") end
+  return self:footer("check", "all of it, and compare")
+end
+
+return session

@@ -1,0 +1,227 @@
+-- What `show` draws of a play as it stands after its last step.
+local data = require "engine.data"
+local difference = require "course.difference"
+local picture = require "engine.picture"
+local quote = require("engine.sandbox").quote
+local show = require "show.table"
+local stage = require "course.stage"
+local tell = require "course.tell"
+local timeline = require "engine.timeline"
+local truth = require "engine.truth"
+local versions = require "course.versions"
+local wrap = require "show.wrap"
+local views = {}
+
+local function last_run(play)
+  local last
+  for _, s in ipairs(play.steps) do if s.trace then last = s end end
+  return last
+end
+
+local function last_step(play) return play.steps[#play.steps] end
+
+-- ---- timeline ----
+
+function views.timeline(play, o)
+  local runs = {}
+  for _, s in ipairs(play.steps) do
+    if timeline.RUNS[s.kind] and (s.crashed or s.result.status == 0) then
+      if play.history.probe then stage.window(play, s) end
+      runs[#runs + 1] = s
+    end
+  end
+  local lines = picture.lines(play, { runs = runs, step = last_step(play) }, { width = core.width(), plain = o.plain })
+  if #lines > 0 then return table.concat(lines, "\n") .. "\n" end
+  local out = {}
+  for _, s in ipairs(play.steps) do out[#out + 1] = tell.line(play, s) end
+  return #out > 0 and table.concat(out, "\n") .. "\n" or "Nothing has happened yet.\n"
+end
+
+-- ---- partitions ----
+
+-- The day's column of the rows that are compared.
+local function day_column(h)
+  if h.truth.partition then return h.truth.partition end
+  for _, name in ipairs(h.truth.columns) do
+    for _, t in ipairs(h.source) do
+      if data.kinds(t)[name] == "date" then return name end
+    end
+  end
+end
+
+local function by_day(t, side, column)
+  local at, total, out = nil, nil, {}
+  for i, name in ipairs(t.columns) do
+    if name == column then at = i end
+    if name == t.total then total = i end
+  end
+  for _, entry in pairs(side) do
+    local day = tostring(entry.raw[at] or "NULL"):sub(1, 10)
+    local d = out[day] or { rows = 0, sum = 0, set = {} }
+    out[day] = d
+    for _, row in ipairs(entry.rows) do
+      d.rows = d.rows + 1
+      d.set[#d.set + 1] = row
+    end
+    if total then d.sum = d.sum + truth.total(t, { entry }, t.total) end
+  end
+  for _, d in pairs(out) do
+    table.sort(d.set)
+    d.set = table.concat(d.set, "\1")
+  end
+  return out
+end
+
+function views.partitions(play)
+  local t = play.history.truth
+  local column = day_column(play.history)
+  if not column then return "These rows have no day.\n" end
+  local have, why = truth.of_warehouse(play.box, t)
+  if not have then return wrap(why, "", 0) .. "\n" end
+  local want = truth.of_source(play.box, t)
+  local s, w, days = by_day(t, want, column), by_day(t, have, column), {}
+  for _, side in ipairs { s, w } do
+    for day in pairs(side) do
+      if not days[day] then
+        days[day] = true
+        days[#days + 1] = day
+      end
+    end
+  end
+  table.sort(days)
+  local rows, none = {}, { rows = 0, sum = 0, set = "" }
+  for i, day in ipairs(days) do
+    local a, b = s[day] or none, w[day] or none
+    local state = a.set == b.set and "equal" or b.rows == 0 and "MISSING" or a.rows == 0 and "EXTRA" or "DIFFERS"
+    rows[i] = { day, a.rows, b.rows, ("%.2f"):format(a.sum / 100), ("%.2f"):format(b.sum / 100), state }
+    if not t.total then
+      rows[i] = { day, a.rows, b.rows, state }
+    end
+  end
+  local columns = t.total and { column, "source", t.table, "source " .. t.total, "warehouse " .. t.total, "" } or
+                  { column, "source", t.table, "" }
+  return show.table(columns, rows) .. "\n"
+end
+
+-- ---- state, versions ----
+
+local MOST = 20
+
+local function tables_of(box, which)
+  return box:rows(which, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' " ..
+                         "AND (name NOT LIKE 'lrun_%' OR name = 'lrun_watermarks') ORDER BY rowid") or {}
+end
+
+local function columns_of(box, which, name)
+  local out = {}
+  for i, row in ipairs(box:rows(which, "SELECT name FROM pragma_table_info(?)", { name }) or {}) do out[i] = row[1] end
+  return out
+end
+
+local function null(rows)
+  for _, row in ipairs(rows) do
+    for i, v in ipairs(row) do
+      if v == false then row[i] = "NULL" elseif math.type(v) == "float" then row[i] = ("%.2f"):format(v) end
+    end
+  end
+  return rows
+end
+
+function views.state(play)
+  local out = {}
+  for _, which in ipairs { "source", "warehouse" } do
+    for _, entry in ipairs(tables_of(play.box, which)) do
+      local name = entry[1]
+      local columns = columns_of(play.box, which, name)
+      local rows = play.box:rows(which, ("SELECT * FROM %s LIMIT %d"):format(quote(name), MOST + 1)) or {}
+      local more = #rows > MOST
+      if more then rows[#rows] = nil end
+      local text = ("%s: %s"):format(which, name == "lrun_watermarks" and "the watermark that lrun keeps" or name)
+      out[#out + 1] = text .. (#rows == 0 and "\n(no rows)\n" or "\n" .. show.table(columns, null(rows), 19) .. "\n") ..
+                      (more and "...\n" or "")
+    end
+  end
+  return table.concat(out, "\n")
+end
+
+function views.scd(play, o)
+  local out = {}
+  for _, which in ipairs { "warehouse", "source" } do
+    for _, entry in ipairs(tables_of(play.box, which)) do
+      local columns = columns_of(play.box, which, entry[1])
+      if versions.has(columns) then
+        local rows = play.box:rows(which, ("SELECT * FROM %s"):format(quote(entry[1]))) or {}
+        out[#out + 1] = ("%s: %s\n"):format(which, entry[1]) .. versions.text(columns, rows, { width = core.width(), plain = o.plain })
+      end
+    end
+  end
+  return #out > 0 and table.concat(out, "\n") or "No table here has versions (valid_from and valid_to).\n"
+end
+
+-- ---- diff ----
+
+function views.diff(play)
+  local t = play.history.truth
+  local have, why = truth.of_warehouse(play.box, t)
+  if not have then return wrap(why, "", 0) .. "\n" end
+  local want = truth.of_source(play.box, t)
+  local list, out = truth.compare(t, want, have), {}
+  for i, d in ipairs(list) do
+    if i > MOST then
+      out[#out + 1] = ("... %d more"):format(#list - MOST)
+      break
+    end
+    local h, w = difference.sides(t, d)
+    local key = d.key:gsub("'", "")
+    out[#out + 1] = ("%-11s %s %s"):format(d.class, table.concat(t.key, ", "), key)
+    out[#out + 1] = wrap(h, "    warehouse   ", 16) .. "\n" .. wrap(w, "    source      ", 16)
+  end
+  if #list == 0 then out[1] = ("%s and the source: no difference"):format(t.table) end
+  if t.total then out[#out + 1] = "TOTALS  " .. difference.totals(truth.total(t, want, t.total), truth.total(t, have, t.total)) end
+  return table.concat(out, "\n") .. "\n"
+end
+
+-- ---- trace, sql ----
+
+local function of_run(play, fn)
+  local step = last_run(play)
+  if not step then return "No run yet.\n" end
+  return ("the run of %s\n"):format(timeline.when(step)) .. table.concat(fn(step), "\n") .. "\n"
+end
+
+local function one_line(sql) return (sql:gsub("%s+", " "):gsub("^ ", "")) end
+
+function views.trace(play)
+  return of_run(play, function(step)
+    local out, landed = {}, false
+    for i, t in ipairs(step.trace) do
+      if step.event.during and not landed and t.phase == "before" and t.kind == "write" then
+        landed = true
+        out[#out + 1] = "      ----  here a row lands in the source"
+      end
+      local what = one_line(t.sql or t.kind:upper())
+      local line = ("%4d  %-6s %-9s %s"):format(i, t.phase, t.connection or "", what)
+      if #line > 66 then line = line:sub(1, 63) .. "..." end
+      out[#out + 1] = t.phase == "after" and t.rows and ("%-67s %d rows"):format(line, t.rows) or line
+    end
+    if step.crashed then out[#out + 1] = "      ----  here the machine stopped" end
+    return out
+  end)
+end
+
+function views.sql(play)
+  return of_run(play, function(step)
+    local out, n = {}, 0
+    for _, t in ipairs(step.trace) do
+      if t.phase == "before" and t.sql then
+        n = n + 1
+        out[#out + 1] = wrap(one_line(t.sql), ("%4d  %-9s  "):format(n, t.connection or ""), 17)
+      end
+    end
+    return out
+  end)
+end
+
+views.order = { "timeline", "partitions", "scd", "state", "diff", "trace", "sql" }
+
+return views
