@@ -83,7 +83,7 @@ function check.run(s, id, file)
   local o = s.o
   local r = stage.apart(shown, function(box) return result(o, l, job, shown, box) end)
   if not file and r.status ~= 130 then known.attempts = s.progress:add(l.id, "attempts") end
-  local status = walk.finish(s, r)
+  local status = walk.finish(r)
   if status then return status end
   local head = "check " .. l.id
   local text = { head .. (" "):rep(math.max(3, 78 - #head - #r.head)) .. r.head .. "\n" }

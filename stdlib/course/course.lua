@@ -9,11 +9,16 @@ local talk = require "course.talk"
 local try = require "course.try"
 local walk = require "course.walk"
 
+local function step_of(text)
+  local n = text and math.tointeger(tonumber(text))
+  return n and n >= 0 and n or nil
+end
+
 -- Each takes the session and { words..., at =, file =, ... }.
 local commands = {
   step = function(s) return walk.step(s) end,
   back = function(s) return walk.back(s) end,
-  ["goto"] = function(s, a) return walk.to(s, math.tointeger(tonumber(a[1]))) end,
+  ["goto"] = function(s, a) return walk.to(s, step_of(a[1])) end,
   check = function(s, a) return check.run(s, a[1], a.job) end,
   watch = function(s) return check.watch(s) end,
   hint = function(s) return talk.hint(s) end,
@@ -53,7 +58,7 @@ local function parse(line)
     if word == "--at" then
       local v
       v, why = value "--at"
-      a.at = v and math.tointeger(tonumber(v))
+      a.at = step_of(v)
       if v and not a.at then why = ("--at '%s' is no step"):format(v) end
     elseif word == "-f" then a.job, why = value "-f"
     elseif word == "--file" or word == "--db" or word == "--all" then a[word:sub(3)] = true
@@ -118,8 +123,9 @@ local function loop(s)
       end
     end
   end
-  if s.terminal then core.write "\n" end
-  return core.signal() == 15 and 143 or 0
+  core.write "\n"
+  if core.signal() == 15 then return 143 end
+  return s.terminal and 0 or status
 end
 
 commands.on = function(s) return talk.on(s) end
@@ -140,7 +146,7 @@ return function(o, cl)
   elseif not commands[word] or word == "on" then status = unknown(s, word)
   else
     local a = table.move(cl.args, 2, #cl.args, 1, { file = cl.given.file, db = cl.given.db, all = cl.given.all, job = cl.given.job })
-    a.at = cl.given.at and math.tointeger(tonumber(cl.given.at))
+    a.at = step_of(cl.given.at)
     if cl.given.at and not a.at then
       return fail.usage(o, ("--at '%s' is no step"):format(cl.given.at), "write --at 2")
     end

@@ -15,32 +15,42 @@ local function cells_of(t, text)
   return out
 end
 
--- Both sides of a difference, one column below the other: what is alike is left
--- out where there is one row on each side.
+-- Both sides of a difference as lists of texts, a column each, without the key. What
+-- is alike is left out where there is one row on each side.
 function difference.sides(t, d)
   local have, want = d.have and cells_of(t, d.have.rows[1]), d.want and cells_of(t, d.want.rows[1])
   local both = have and want and #d.have.rows == #d.want.rows
-  local left, right = {}, {}
+  local left, right, key = {}, {}, {}
+  for _, name in ipairs(t.key) do key[name] = true end
   for i, name in ipairs(t.columns) do
-    if not both or have[i] ~= want[i] then
+    if not key[name] and (not both or have[i] ~= want[i]) then
       local a, b = have and name .. " " .. have[i] or "", want and name .. " " .. want[i] or ""
       local width = both and math.max(#a, #b) or 0
-      if have then left[#left + 1] = a .. (" "):rep(width - #a) end
-      if want then right[#right + 1] = b .. (" "):rep(width - #b) end
+      left[#left + 1], right[#right + 1] = a .. (" "):rep(width - #a), b .. (" "):rep(width - #b)
     end
   end
-  local function line(parts, entry)
-    if not entry then return "no row" end
-    local times = #entry.rows > 1 and ("   (%d rows)"):format(#entry.rows) or ""
-    return (table.concat(parts, "   "):gsub("%s+$", "")) .. times
+  local function side(parts, entry)
+    if not entry then return { "no row" } end
+    if #entry.rows > 1 then table.insert(parts, 1, ("%d rows:"):format(#entry.rows)) end
+    return parts
   end
-  return line(left, d.have), line(right, d.want)
+  return side(left, d.have), side(right, d.want)
 end
 
--- A line that may have to be broken: by its columns, or as words.
-local function long(first, text)
-  if #first + #text <= 78 then return first .. text end
-  return wrap(text, first, #first)
+-- Parts in a line, or in more where they are too long, each whole.
+function difference.line(first, parts)
+  local out, line = {}, first .. (parts[1] or "")
+  for i = 2, #parts do
+    if #line + 3 + #parts[i] > 78 then
+      out[#out + 1] = line
+      line = (" "):rep(#first) .. parts[i]
+    else
+      line = line .. "   " .. parts[i]
+    end
+  end
+  out[#out + 1] = line
+  for i, text in ipairs(out) do out[i] = text:gsub("%s+$", "") end
+  return table.concat(out, "\n")
 end
 
 function difference.totals(want, have)
@@ -56,8 +66,8 @@ function difference.text(o, r)
     found.key and (" %s %s"):format(t.key[1], tostring(found.key)) or ""), "FIRST DIFFERENCE  ", 18) }
   if d and not d.why then
     local have, want = difference.sides(t, d)
-    out[#out + 1] = long("    warehouse   ", have)
-    out[#out + 1] = long("    truth       ", want)
+    out[#out + 1] = difference.line("    warehouse   ", have)
+    out[#out + 1] = difference.line("    truth       ", want)
   end
   local lines = picture.lines(play, found, { width = core.width(), plain = o.plain })
   if #lines > 0 then out[#out + 1] = "\n" .. table.concat(lines, "\n") .. "\n" end

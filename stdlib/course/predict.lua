@@ -5,12 +5,8 @@ local predict = {}
 
 -- The step before which it is asked, and the one after which it is told.
 local function asked_at(l, p)
-  if p.before then return p.before end
-  local _, run = stage.count(l)
-  return run
+  return p.before or stage.first_run(l)
 end
-
-local function told_at(l, p) return p.after or (stage.count(l)) end
 
 -- The predictions that stand before step n and are not answered yet. One about the
 -- lesson's own job makes sense only while the learner's is that.
@@ -38,11 +34,11 @@ function predict.answer(p, typed)
   return letter and p.choices and p.choices[letter:byte() - 96] or text
 end
 
--- Those to be told after step n: { number, ... }.
-function predict.due(l, answers, n)
+-- Those to be told after step n of total: { number, ... }.
+function predict.due(l, answers, n, total)
   local out = {}
   for i, p in ipairs(l.predict or {}) do
-    if answers[i] and not answers[i].told and told_at(l, p) <= n then out[#out + 1] = i end
+    if answers[i] and not answers[i].told and (p.after or total or math.huge) <= n then out[#out + 1] = i end
   end
   return out
 end
@@ -56,9 +52,11 @@ end
 
 -- is: what the learner's own play gives, or nil where it was not asked.
 function predict.tell(p, answer, is)
-  local said = answer == "" and "No prediction. It is %s." or same(answer, p.is) and "You said %s, and so it is." or
-               "You said " .. answer .. ". It is %s."
-  local text = said:format(p.is) .. " " .. plain(p.why)
+  local first, rest = plain(p.why):match "^(.-)%.%s+(.*)$" -- it may begin with the answer
+  local why = first and same(first, p.is) and rest or plain(p.why)
+  local said = "You said " .. answer:gsub("%%", "%%%%") .. ". It is %s. "
+  if answer == "" then said = "It is %s. " elseif same(answer, p.is) then said = "You said %s, and so it is. " end
+  local text = said:format(p.is == "0" and first and same(first, p.is) and first:lower() or p.is) .. why
   if is and not same(is, p.is) then text = text .. (" (With your job it is %s.)"):format(is) end
   return wrap(text, "ANSWER   ", 9) .. "\n"
 end

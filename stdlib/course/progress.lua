@@ -11,14 +11,14 @@ local VERSION = "1"
 
 local TABLES = {
   "CREATE TABLE IF NOT EXISTS course(name TEXT PRIMARY KEY, value TEXT)",
-  "CREATE TABLE IF NOT EXISTS lessons(id TEXT PRIMARY KEY, started_at TEXT, step INTEGER NOT NULL DEFAULT 0, " ..
+  "CREATE TABLE IF NOT EXISTS lessons(id TEXT PRIMARY KEY, started_at TEXT, step INTEGER NOT NULL DEFAULT 0, steps INTEGER, " ..
     "hints INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0, passed_at TEXT, asked_at TEXT, solution_at TEXT)",
   "CREATE TABLE IF NOT EXISTS predictions(lesson TEXT, number INTEGER, answer TEXT, given_at TEXT, told INTEGER NOT NULL " ..
     "DEFAULT 0, PRIMARY KEY(lesson, number))",
   "INSERT INTO course VALUES ('version', '" .. VERSION .. "') ON CONFLICT DO NOTHING",
 }
 
-local COLUMNS = { "started_at", "step", "hints", "attempts", "passed_at", "asked_at", "solution_at" }
+local COLUMNS = { "started_at", "step", "steps", "hints", "attempts", "passed_at", "asked_at", "solution_at" }
 
 local function refuse(path, e)
   error({ status = 5, message = ("%s: %s"):format(path, e.message),

@@ -30,9 +30,36 @@ function stage.apart(shown, fn)
   return stage.within(box.box, shown, fn)
 end
 
--- Up to a step, or to the end of the events.
-function stage.play(l, job, box, upto, shown)
-  return timeline.play(l, job, { variant = data.variant(0), box = box, shown = shown, to_the_end = true, upto = upto })
+-- How many steps a lesson has, whatever the job does; nil where that is for the job to
+-- decide: a backfill may be done a day at a time or as one, and may end early.
+function stage.count(l)
+  local n = 0
+  for _, e in ipairs(l.events) do
+    if e.backfill then return nil end
+    n = n + (e.twice and 2 or 1)
+  end
+  return n
+end
+
+-- The number of the first step that is a run.
+function stage.first_run(l)
+  for i, e in ipairs(l.events) do
+    if e.run or e.twice or e.backfill or e.retry then return i end
+  end
+  return 1
+end
+
+-- Played up to step n, or as far as it comes; play.total is the number of steps where
+-- that is known.
+function stage.play(l, job, box, n, shown)
+  local total = stage.count(l)
+  local play = timeline.play(l, job, { variant = data.variant(0), box = box, shown = shown, to_the_end = true, upto = total and n })
+  if not total and not play.failed then total = #play.steps end
+  play:go(n)
+  while #play.steps > n do play.steps[#play.steps] = nil end
+  if play.failed and play.failed.number > n then play.failed = nil end
+  play.total = total
+  return play
 end
 
 -- The window of one run, found from outside.
@@ -43,25 +70,6 @@ function stage.window(play, step)
   end
   step.window = step.window or xray.of(play, step, from) or { none = true }
   return step.window
-end
-
--- ---- the steps of a lesson, known before anything is played ----
-
-local function days(from, to)
-  return (data.ms(to) - data.ms(from)) // 86400000 + 1
-end
-
--- How many steps there are, and the number of the first run.
-function stage.count(l)
-  local n, run = 0, nil
-  for _, e in ipairs(l.events) do
-    local before = n
-    if e.twice then n = n + 2
-    elseif e.backfill then n = n + days(e.backfill[1], e.backfill[2])
-    else n = n + 1 end
-    if not run and (e.run or e.twice or e.backfill or e.retry) then run = before + 1 end
-  end
-  return n, run or 1
 end
 
 return stage

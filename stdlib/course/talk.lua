@@ -45,9 +45,9 @@ end
 
 local function state(known, l)
   if not known then return l.closed and "texts closed" or "" end
-  local words = {}
+  local words, total = {}, stage.count(l) or known.steps
   if known.passed_at then words[1] = "passed" .. (known.solution_at and " (solution seen)" or "")
-  else words[1] = ("step %d of %d"):format(known.step, (stage.count(l))) end
+  else words[1] = "step " .. known.step .. (total and " of " .. total or "") end
   if known.hints > 0 and not known.passed_at then words[2] = ("%d hint%s"):format(known.hints, known.hints == 1 and "" or "s") end
   return table.concat(words, ", ")
 end
@@ -79,7 +79,8 @@ function talk.next(s)
     s:show "That was the last one. list shows them all; start ID goes to any of them.\n"
     return 0
   end
-  return begin(s, assert(lesson.find(id)), known.passed_at and "" or ("%s is not passed yet; start %s comes back to it.\n\n"):format(l.id, l.id))
+  local left = ("%s is not passed yet; start %s comes back to it.\n\n"):format(l.id, l.id)
+  return begin(s, assert(lesson.find(id)), known.passed_at and "" or left)
 end
 
 function talk.list(s)
@@ -103,10 +104,11 @@ end
 -- The text again; of another lesson too, but not while a scenario is played.
 function talk.text(s, word)
   local l = s:here()
-  local other, problem = l, nil
+  local other = l
   if word then
-    other, problem = folder.lesson(word)
-    if not other then error(problem, 0) end
+    local found, problem = folder.lesson(word)
+    if not found then error(problem, 0) end
+    other = found
     if l.closed and other.id ~= l.id then
       return s.usage(("the texts are closed while you are at %s"):format(l.id), "start " .. other.id .. " leaves it")
     end

@@ -23,23 +23,21 @@ end
 
 return function(s, at)
   local l, known = s:here()
-  local n = walk.position(s, l, known, at)
-  if not n then return 2 end
+  local n = at or known.step
   local box <close> = setmetatable({ box = sandbox.new() }, { __close = function(b) b.box:close() end })
   local job, shown = s:job(l)
   -- the play writes the files of this box, and they stay
   local got = stage.within(box.box, shown, function(b)
     local play = stage.play(l, job, b, n, shown)
-    play:go(n)
-    while #play.steps > n do play.steps[#play.steps] = nil end
-    return { at = clock(play, l) }
+    return { at = clock(play, l), n = #play.steps }
   end)
-  local status = walk.finish(s, got)
+  local status = walk.finish(got)
   if status then return status end
   local prompt, e = open(box.box, got.at)
   if not prompt then error(e, 0) end
-  s:show(("A copy of the databases after step %d of %d; the clock says %s. Nothing here counts.\n" ..
-          "SQL and primitives; tables lists the warehouse; q goes back.\n"):format(n, (stage.count(l)), got.at))
+  s:show(("A copy of the databases %s; the clock says %s.\n" ..
+          "SQL and primitives; nothing here counts. tables lists the warehouse; q goes back.\n"):format(
+          got.n == 0 and "before the first step" or "after step " .. got.n, got.at))
   require "prompt"(prompt, function(label) return s:read(label) end, { label = "try", page = function(topic) s.page(topic) end })
   prompt:close()
   return 0

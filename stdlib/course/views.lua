@@ -10,6 +10,7 @@ local timeline = require "engine.timeline"
 local truth = require "engine.truth"
 local versions = require "course.versions"
 local wrap = require "show.wrap"
+local null = require("cjson").null
 local views = {}
 
 local function last_run(play)
@@ -118,10 +119,18 @@ local function columns_of(box, which, name)
   return out
 end
 
-local function null(rows)
+-- NULL as such, and amounts with their cents, whichever table they are in.
+local function cells(h, columns, rows)
+  local kinds = {}
+  for _, list in ipairs { h.source, h.warehouse } do
+    for _, t in ipairs(list) do
+      for name, kind in pairs(data.kinds(t)) do kinds[name] = kinds[name] or kind end
+    end
+  end
   for _, row in ipairs(rows) do
     for i, v in ipairs(row) do
-      if v == false then row[i] = "NULL" elseif math.type(v) == "float" then row[i] = ("%.2f"):format(v) end
+      if v == false then row[i] = null
+      elseif type(v) == "number" and (kinds[columns[i]] == "amount" or math.type(v) == "float") then row[i] = ("%.2f"):format(v) end
     end
   end
   return rows
@@ -137,8 +146,8 @@ function views.state(play)
       local more = #rows > MOST
       if more then rows[#rows] = nil end
       local text = ("%s: %s"):format(which, name == "lrun_watermarks" and "the watermark that lrun keeps" or name)
-      out[#out + 1] = text .. (#rows == 0 and "\n(no rows)\n" or "\n" .. show.table(columns, null(rows), 19) .. "\n") ..
-                      (more and "...\n" or "")
+      local drawn = #rows == 0 and "(no rows)" or show.table(columns, cells(play.history, columns, rows), 19)
+      out[#out + 1] = text .. "\n" .. drawn .. "\n" .. (more and "...\n" or "")
     end
   end
   return table.concat(out, "\n")
@@ -174,7 +183,8 @@ function views.diff(play)
     local h, w = difference.sides(t, d)
     local key = d.key:gsub("'", "")
     out[#out + 1] = ("%-11s %s %s"):format(d.class, table.concat(t.key, ", "), key)
-    out[#out + 1] = wrap(h, "    warehouse   ", 16) .. "\n" .. wrap(w, "    source      ", 16)
+    out[#out + 1] = difference.line("    warehouse   ", h)
+    out[#out + 1] = difference.line("    source      ", w)
   end
   if #list == 0 then out[1] = ("%s and the source: no difference"):format(t.table) end
   if t.total then out[#out + 1] = "TOTALS  " .. difference.totals(truth.total(t, want, t.total), truth.total(t, have, t.total)) end
@@ -191,18 +201,24 @@ end
 
 local function one_line(sql) return (sql:gsub("%s+", " "):gsub("^ ", "")) end
 
+-- Both phases of a statement are one line, where nothing came between them.
 function views.trace(play)
   return of_run(play, function(step)
-    local out, landed = {}, false
+    local out, landed, n = {}, false, 0
     for i, t in ipairs(step.trace) do
+      local follows = step.trace[i + 1]
       if step.event.during and not landed and t.phase == "before" and t.kind == "write" then
         landed = true
-        out[#out + 1] = "      ----  here a row lands in the source"
+        out[#out + 1] = "      ----  here rows land in the source"
       end
-      local what = one_line(t.sql or t.kind:upper())
-      local line = ("%4d  %-6s %-9s %s"):format(i, t.phase, t.connection or "", what)
-      if #line > 66 then line = line:sub(1, 63) .. "..." end
-      out[#out + 1] = t.phase == "after" and t.rows and ("%-67s %d rows"):format(line, t.rows) or line
+      if t.phase == "before" then n = n + 1 end
+      if t.phase == "after" or not follows or follows.phase == "before" then
+        local line = ("%4d  %-6s %-9s %s"):format(n, t.kind, t.connection or "", one_line(t.sql or ""))
+        if #line > 68 then line = line:sub(1, 65) .. "..." end
+        local rows = t.phase == "before" and "begun"
+        if t.phase == "after" and t.kind == "write" and t.rows then rows = ("%d row%s"):format(t.rows, t.rows == 1 and "" or "s") end
+        out[#out + 1] = rows and ("%-68s %s"):format(line, rows) or line
+      end
     end
     if step.crashed then out[#out + 1] = "      ----  here the machine stopped" end
     return out

@@ -8,16 +8,11 @@ local walk = {}
 -- A play up to step n in a process of its own; fn gives what is wanted of it.
 local function at_step(s, l, n, fn)
   local job, shown = s:job(l)
-  return stage.apart(shown, function(box)
-    local play = stage.play(l, job, box, n, shown)
-    play:go(n)
-    while #play.steps > n do play.steps[#play.steps] = nil end
-    return fn(play, box)
-  end)
+  return stage.apart(shown, function(box) return fn(stage.play(l, job, box, n, shown)) end)
 end
-walk.at_step = at_step
 
-local function finish(s, got)
+-- The status where the process came to no end of its own; nil where it did.
+local function finish(got)
   if not got.problem then return nil end
   if got.status ~= 130 then core.warn(got.problem .. "\n") end
   core.clear_signal()
@@ -33,7 +28,7 @@ local function ask(s, l, n)
     local p = l.predict[i]
     s:show(predict.question(p))
     local typed, why = s:read "your answer, or Enter to skip: "
-    if not core.isatty(0) then core.write "\n" end
+    if not core.isatty(0) then core.write("your answer: " .. (typed or "") .. "\n") end
     if not typed then
       if why == "interrupt" then
         core.clear_signal()
@@ -53,114 +48,97 @@ local function ask(s, l, n)
 end
 
 -- What was predicted, once the step is there that decides it.
-local function answers(l, play, box, known, n)
+local function answers(l, play, known, n)
   local out = {}
-  for _, i in ipairs(predict.due(l, known, n)) do
+  for _, i in ipairs(predict.due(l, known, n, play.total)) do
     local p = l.predict[i]
-    local at = math.min(p.after or #play.steps, #play.steps)
-    play:go(at)
-    out[#out + 1] = { number = i, text = predict.tell(p, known[i].answer, predict.ask(p, box)) }
+    play:go(p.after or n)
+    out[#out + 1] = { number = i, text = predict.tell(p, known[i].answer, predict.ask(p, play.box)) }
   end
   return out
 end
 
-local function go(s, l, n, quiet)
-  local total = stage.count(l)
-  local known = s.progress:predictions(l.id)
-  local got = at_step(s, l, n, function(play, box)
-    local step = play.steps[n]
-    if not step then return { ended = play.failed.number, error = play.failed.result.error.text } end
-    local failed = play.failed and play.failed.number == n
-    local text = tell.step(play, step, total)
-    return { text = text, failed = failed or false, limit = failed and play.failed.result.limit and true or false,
-             answers = not failed and not quiet and answers(l, play, box, known, n) or {} }
-  end)
-  local status = finish(s, got)
+-- In the process of the play: step n told, or why it is not there.
+local function arrive(l, play, known, n)
+  local step = play.steps[n]
+  if not step then
+    local failed = play.failed
+    return { missing = true, total = play.total, at = failed and failed.number, error = failed and failed.result.error.text }
+  end
+  local failed = play.failed == step
+  return { text = tell.step(play, step, play.total), total = play.total, failed = failed,
+           limit = failed and play.failed.result.limit ~= nil, answers = failed and {} or answers(l, play, known, n) }
+end
+
+-- known: the predictions to be told.
+local function go(s, l, n, known)
+  local got = at_step(s, l, n, function(play) return arrive(l, play, known, n) end)
+  local status = finish(got)
   if status then return status end
-  if got.ended then
-    core.warn(("%s\n  hint: the job ends with this error in step %d, so step %d is not reached\n"):format(got.error, got.ended, n))
+  if got.total then s.progress:set(l.id, "steps", got.total) end
+  if got.error then
+    core.warn(("%s\n  hint: the job ends with this error in step %d, and step %d is not reached\n"):format(got.error, got.at, n))
     return 5
+  end
+  if got.missing then
+    s.progress:set(l.id, "step", got.total)
+    s:show(("There are %d steps, and you are after the last. check compares; back and goto 0 go back.\n"):format(got.total))
+    return 0
   end
   local text = got.text
   for _, a in ipairs(got.answers) do
     text = text .. "\n" .. a.text
     s.progress:told(l.id, a.number)
   end
-  if got.failed then
-    s:show(text)
-    return got.limit and 4 or 5
-  end
-  s.progress:set(l.id, "step", n)
-  if n == total and not quiet then
+  if not got.failed then s.progress:set(l.id, "step", n) end
+  if n == got.total and not got.failed then
     text = text .. "\nThat was the last event. check plays it all from the start, and compares.\n"
   end
   s:show(text)
-  return 0
+  return got.limit and 4 or got.failed and 5 or 0
 end
 
 function walk.step(s)
   local l, known = s:here()
-  local total = stage.count(l)
-  if known.step >= total then
-    s:show(("You are after the last of %d steps. check compares; back and goto 0 go back.\n"):format(total))
-    return 0
-  end
   local n = known.step + 1
   if not ask(s, l, n) then return 0 end
-  return go(s, l, n)
+  return go(s, l, n, s.progress:predictions(l.id))
 end
 
-local function start_text(l)
-  return ("before the first of %d steps\n"):format(stage.count(l))
-end
+local START = "You are before the first step. The databases are as they were.\n"
 
 function walk.to(s, n)
   local l = s:here()
-  local total = stage.count(l)
-  if not n or n < 0 or n > total then
-    return s.usage(("goto takes a step from 0 to %d"):format(total), "write goto 2")
-  end
-  if n > 0 then return go(s, l, n, true) end
+  if not n or n < 0 then return s.usage("goto takes the number of a step", "write goto 2; 0 is before the first") end
+  if n > 0 then return go(s, l, n, {}) end
   s.progress:set(l.id, "step", 0)
-  s:show(start_text(l))
+  s:show(START)
   return 0
 end
 
 function walk.back(s)
   local _, known = s:here()
-  if known.step == 0 then
-    s:show "You are before the first step already.\n"
-    return 0
-  end
-  return walk.to(s, known.step - 1)
-end
-
--- at: a step, or nil for where the learner is.
-function walk.position(s, l, known, at)
-  local total = stage.count(l)
-  if at and (at < 0 or at > total) then
-    s.usage(("--at takes a step from 0 to %d"):format(total), "write --at 2")
-    return nil
-  end
-  return at or known.step
+  return walk.to(s, math.max(0, known.step - 1))
 end
 
 function walk.show(s, what, at)
   local l, known = s:here()
-  local n = walk.position(s, l, known, at)
-  if not n then return 2 end
+  local n = at or known.step
   what = what or "timeline"
   if not views[what] or what == "order" then
     local near = core.nearest(what, views.order)
-    return s.usage(("show has no \"%s\""):format(what), near and ("did you mean show %s?"):format(near) or "show " .. table.concat(views.order, "|"))
+    return s.usage(("show has no \"%s\""):format(what),
+                   near and ("did you mean show %s?"):format(near) or "show " .. table.concat(views.order, "|"))
   end
   local o = s.o
   local got = at_step(s, l, n, function(play)
-    return { text = views[what](play, o), failed = play.failed and play.failed.result.error.text or nil }
+    local failed = play.failed and play.failed.result.error.text or nil
+    return { text = views[what](play, o), failed = failed, n = #play.steps, total = play.total }
   end)
-  local status = finish(s, got)
+  local status = finish(got)
   if status then return status end
-  local head = n == 0 and start_text(l) or ("after step %d of %d\n"):format(n, (stage.count(l)))
+  local of = got.total and (" of %d"):format(got.total) or ""
+  local head = got.n == 0 and ("before the first%s steps\n"):format(of) or ("after step %d%s\n"):format(got.n, of)
   s:show(head .. "\n" .. got.text .. (got.failed and "\nERROR  " .. got.failed .. "\n" or ""))
   return 0
 end

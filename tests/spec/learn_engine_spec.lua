@@ -199,6 +199,5 @@ pcall(execute, { "UPDATE wm SET watermark = :stop", params = { stop = w.stop } }
     w:refused(2, { "06-half", "no scenario" }, "learn", "grade", "job.lua", "--scenario", "06-half")
     w:refused(2, { "none.lua" }, "learn", "grade", "none.lua", "--scenario", "02-created-date")
     w:refused(2, { "--seed" }, "learn", "grade", "job.lua", "--scenario", "02-created-date", "--seed", "x")
-    w:refused(2, { "learn has no", "start" }, "learn", "start")
   end)
 end)
