@@ -35,7 +35,8 @@ function diverge.windows(play, upto)
   for _, s in ipairs(play.steps) do
     if upto and s.number > upto.number then break end
     if timeline.RUNS[s.kind] then
-      if not s.window then s.window = xray.of(play, s, from) or { none = true } end
+      local day = data.ms(s.day) or from
+      if not s.window then s.window = xray.of(play, s, day and math.min(day, from or day)) or { none = true } end
       from = data.ms(s.run_start)
       out[#out + 1] = s
     end
@@ -147,13 +148,12 @@ local function behind(play, step, d, runs, t, holding)
     return "R15", "the day passes for finished, and it is not: it was written down before its rows were kept, or never by itself"
   end
   local w, stamp = step.window, play.history.truth.stamp
-  if w and w.column and stamp and w.column ~= stamp then
+  if w and w.column and stamp and w.column ~= stamp and w.column ~= play.history.truth.partition then
     return "R2", ("the window is on %s, and the change is seen in %s only"):format(w.column, stamp)
   end
-  for _, s in ipairs(holding) do
-    if s.crashed and s ~= step then
-      return "R6", ("the run of %s held %s and failed, and no later window goes back to it"):format(when(s), data.text(t))
-    end
+  local held_last = holding[#holding]
+  if held_last and held_last.crashed and held_last ~= step then
+    return "R6", ("the run of %s held %s and failed, and no later window goes back to it"):format(when(held_last), data.text(t))
   end
   local came = arrival(play, d, step)
   if #holding > 0 then
@@ -214,10 +214,21 @@ local function behind(play, step, d, runs, t, holding)
   end
 end
 
--- A backfill of a day must change that day, and no other.
+-- The window of a job for one day: that day, and nothing beside it.
+local function beside_the_day(s)
+  local w, day = s.window, data.ms(s.day)
+  if w.none then return nil end
+  if w.all then return "R11", ("asked for %s, and every row is taken"):format(s.day) end
+  if not xray.holds(w, day) then return "R10", ("asked for %s, and that day is not in the window"):format(s.day) end
+  if xray.holds(w, day - 1) or xray.holds(w, day + 86400000) then
+    return "R11", ("asked for %s, and the window takes more than that day"):format(s.day)
+  end
+end
+
+-- A run for a day must change that day, and no other.
 local function other_days(play, step)
   local h = play.history.truth
-  if step.kind ~= "backfill" or not h.partition then return nil end
+  if not step.day or not h.partition then return nil end
   local asked, other = false, nil
   for _, entry in ipairs(truth.keys(step.have_before, step.have)) do
     local old, new = step.have_before[entry.key], step.have[entry.key]
@@ -227,6 +238,10 @@ local function other_days(play, step)
     end
   end
   if other and not asked then return "R10", ("asked for %s, and %s was written"):format(step.day, other) end
+  local w = step.window
+  if not asked and w and w.column == h.partition and not xray.holds(w, data.ms(step.day)) then
+    return "R10", ("asked for %s, and the window is %s"):format(step.day, xray.text(w))
+  end
   if other then return "R11", ("asked for %s, and %s changed too"):format(step.day, other) end
 end
 
@@ -242,7 +257,8 @@ function diverge.first(play)
   end
   if play.history.probe then found.runs = diverge.windows(play, step) end
   local side = d.want or d.have
-  local t = side and data.ms(side.stamp)
+  local h = play.history.truth
+  local t = side and data.ms(h.partition and truth.day_of(h, side) or side.stamp)
   found.t = t
   local holding = t and held(found.runs, t) or {}
   local rule, evidence
@@ -264,7 +280,7 @@ function diverge.first(play)
 end
 
 -- The rows are right; are the windows? For a history that names what its windows
--- should be: { column = } half-open up to run_start.
+-- should be: { column = } half-open up to run_start; with day = true the logical date's day.
 function diverge.silent(play)
   local want, before = play.history.window, nil
   if not want or play.first then return nil end
@@ -272,7 +288,9 @@ function diverge.silent(play)
   for _, s in ipairs(diverge.windows(play)) do
     local w, run = s.window, data.ms(s.run_start)
     local rule, why
-    if want.newest then -- the end is what is newest: what comes later is above the mark
+    if want.day then
+      if s.day and w.column == want.column or w.all then rule, why = beside_the_day(s) end
+    elseif want.newest then -- the end is what is newest: what comes later is above the mark
       why = w.column == want.column and misplaced(s)
       rule = why and "R18"
     elseif want.only and before and (w.all or (w.column and not w.start)) then
