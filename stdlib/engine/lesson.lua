@@ -16,7 +16,8 @@
 --                   row = { values of the other columns }, times = true where no time is a bare date }
 --   window          { column = } where the windows themselves are graded: half-open, to run_start;
 --                   only = true: a run that reads everything again is none; newest = true: the
---                   windows begin at the newest value loaded, and have no end
+--                   windows begin at the newest value loaded, and have no end; day = true:
+--                   the window of a run for a logical date is that day
 --   record          the table in which the job writes down finished days: engine/backfill.lua
 --   requires        { { id = "R2", text =, night = N }, ... }: N is the number of the run that
 --                   proves it; or event = N, the number of the event
@@ -60,6 +61,10 @@ lesson.list = {
   "07-run-start",
   "08-watermark-after",
   "09-lookback",
+  "10-choosing-n",
+  "11-partitions",
+  "12-logical-date",
+  "13-overwrite-day",
   "16-dimension-trap",
   "E2",
   "S1",

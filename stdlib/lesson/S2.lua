@@ -11,22 +11,6 @@ local window = { start = early, stop = %s }
 ]=]):format(n, TIMES)
 end
 
--- Once a week: which orders are not in the warehouse as they are in the source?
-local CHECK = [=[
-local since = param("check", "")
-if since ~= "" then
-  local there, wrong = {}, {}
-  for _, d in ipairs(query { "SELECT * FROM dw_orders" }) do there[d.order_id] = d end
-  for _, s in ipairs(query { "SELECT * FROM orders WHERE updated_at >= :since AND updated_at < :saved ORDER BY order_id",
-                             params = { since = since, saved = saved }, connection = "source" }) do
-    local d = there[s.order_id]
-    if not d or d.amount ~= s.amount or d.updated_at ~= s.updated_at then wrong[#wrong + 1] = tostring(s.order_id) end
-  end
-  if #wrong > 0 then error("differs from the source: " .. table.concat(wrong, " ")) end
-  return
-end
-]=]
-
 local COUNT_ONLY = [=[
 local since = param("check", "")
 if since ~= "" then
@@ -38,7 +22,7 @@ end
 ]=]
 
 local function sql(o)
-  return common.job { where = o.where, write = o.write, window = (o.check or CHECK) .. (o.window or lookback(3)) }
+  return common.job { where = o.where, write = o.write, window = (o.check or common.CHECK) .. (o.window or lookback(3)) }
 end
 
 local function primitives(days, check)
@@ -169,11 +153,11 @@ source for what comes later still.
     { name = "a window on the created date", rule = "R2", class = "STALE", key = 301,
       job = sql { where = "order_date >= substr(:start, 1, 10) AND order_date < substr(:stop, 1, 10)" } },
     { name = "BETWEEN, written by key", rule = "R4", class = "SILENT", job = sql { where = "updated_at BETWEEN :start AND :stop" } },
-    { name = "a plain INSERT", rule = "R3", class = "DUPLICATE", key = 300, job = common.adding { window = CHECK .. lookback(3) } },
+    { name = "a plain INSERT", rule = "R3", class = "DUPLICATE", key = 300, job = common.adding { window = common.CHECK .. lookback(3) } },
     { name = "no check", rule = "R9", class = "SILENT", key = 306, job = primitives(3, "") },
     { name = "a check that counts", rule = "R9", class = "SILENT", key = 306, job = sql { check = COUNT_ONLY } },
     { name = "a check that always differs", rule = "R9", class = "SILENT",
-      job = sql { check = CHECK:gsub("if #wrong > 0 then error", "do error") } },
+      job = sql { check = common.CHECK:gsub("if #wrong > 0 then error", "do error") } },
   },
   figures = {
     { "SELECT COUNT(*) FROM dw_orders", "warehouse", is = "6" },

@@ -130,17 +130,39 @@ function common.adding(o)
   return common.job(o)
 end
 
--- The same by primitives; lrun keeps the watermark.
-common.MERGE = [=[
+-- Once a week: which orders are not in the warehouse as they are in the source? It stands
+-- behind the watermark, before the window.
+common.CHECK = [=[
+local since = param("check", "")
+if since ~= "" then
+  local there, wrong = {}, {}
+  for _, d in ipairs(query { "SELECT * FROM dw_orders" }) do there[d.order_id] = d end
+  for _, s in ipairs(query { "SELECT * FROM orders WHERE updated_at >= :since AND updated_at < :saved ORDER BY order_id",
+                             params = { since = since, saved = saved }, connection = "source" }) do
+    local d = there[s.order_id]
+    if not d or d.amount ~= s.amount or d.updated_at ~= s.updated_at then wrong[#wrong + 1] = tostring(s.order_id) end
+  end
+  if #wrong > 0 then error("differs from the source: " .. table.concat(wrong, " ")) end
+  return
+end
+]=]
+
+-- The same by primitives; lrun keeps the watermark. lookback is a number of days, by the
+-- window's column.
+function common.merge(lookback, by)
+  return ([=[
 job { grain = "day" }
 
 local changed = extract {
-  from = "orders", by = "updated_at",
-  window = window { since = watermark() },
+  from = "orders", by = "%s",
+  window = window { since = watermark()%s },
 }
 
 merge { changed, into = "dw_orders", key = "order_id" }
-]=]
+]=]):format(by or "updated_at", lookback and (", lookback = days(%d)"):format(lookback) or "")
+end
+
+common.MERGE = common.merge()
 
 -- Everything again, each night.
 common.FULL_LOAD = MANUAL .. [=[
@@ -149,5 +171,44 @@ execute { "DELETE FROM dw_orders" }
 execute { "INSERT INTO dw_orders SELECT order_id, order_date, amount, updated_at FROM orders" }
 execute { "COMMIT" }
 ]=]
+
+-- ---- a job for one day ----
+
+-- The day's rows are deleted and inserted again: o.delete and o.insert are conditions
+-- for what else goes or comes, o.write stands for both statements.
+function common.day_in_sql(o)
+  o = o or {}
+  local one = "order_date >= :day AND order_date < :next_day"
+  local begin, commit = 'execute { "BEGIN" }\n', 'execute { "COMMIT" }\n'
+  if o.each then begin, commit = "", "" end
+  return MANUAL .. "local one_day = { day = tostring(" .. (o.day or "logical_date") .. "), next_day = tostring(" ..
+         (o.day or "logical_date") .. [=[ + days(1)) }
+
+]=] .. begin .. (o.write or [=[
+execute { "DELETE FROM dw_orders WHERE ]=] .. (o.delete or one) .. [=[", params = one_day }
+execute { [[
+  INSERT INTO dw_orders
+  SELECT order_id, order_date, amount, updated_at
+  FROM   orders
+  WHERE  ]=] .. (o.insert or one) .. [=[
+
+]], params = one_day }
+]=]) .. commit
+end
+
+local DAY = [=[
+job { grain = "day" }
+
+local orders = extract { from = "orders", by = "order_date", window = %s }
+
+%s
+]=]
+
+-- The same by primitives.
+function common.day(write, window)
+  return DAY:format(window or "window()", write or 'overwrite_partition { orders, into = "dw_orders" }')
+end
+
+common.BY_DAY = setmetatable({ partition = "order_date" }, { __index = common.TRUTH })
 
 return common
