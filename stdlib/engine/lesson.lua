@@ -65,6 +65,8 @@ lesson.list = {
   "11-partitions",
   "12-logical-date",
   "13-overwrite-day",
+  "14-check-day",
+  "15-safe-backfill",
   "16-dimension-trap",
   "E2",
   "S1",

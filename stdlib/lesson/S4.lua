@@ -1,5 +1,7 @@
 -- S4, the wrong tax week: seven days again, with a day that differs, a crash, and a
 -- nightly run in between.
+local common = require "lesson.common"
+
 local CHECKED = [[
 local function totals(table_name, connection)
   return query { "SELECT COUNT(*) AS n, round(SUM(tax) * 100) AS tax FROM " .. table_name .. " WHERE sold_on = :day",
@@ -32,21 +34,6 @@ local DAY = [[
 job { transaction = "manual" }
 local day = tostring(logical_date)
 ]]
-
--- A job that drives its days itself: body is a day's work, from the first line on.
-local function driver(body, first, last, step)
-  return ([[
-job { transaction = "manual" }
-local function work(day)
-%s
-end
-local d, last, step = param "%s", param "%s", "%s"
-while step == "+1 day" and d <= last or step == "-1 day" and d >= last do
-  work(d)
-  d = query { "SELECT date(:d, :step) AS d", params = { d = d, step = step } }[1].d
-end
-]]):format(body, first or "from", last or "to", step or "+1 day")
-end
 
 local function by_lrun(o)
   return ([[
@@ -124,13 +111,13 @@ return {
   others = {
     { name = "overwrite_partition and reconcile, the day written down with them",
       job = by_lrun { skip = MY_DAY .. SKIP, done = DONE } },
-    { name = "a job that drives its days", job = driver(SKIP .. BEGIN .. COPY .. CHECKED .. STOP .. DONE .. COMMIT) },
+    { name = "a job that drives its days", job = common.driver(SKIP .. BEGIN .. COPY .. CHECKED .. STOP .. DONE .. COMMIT) },
     { name = "checked before anything is written", job = DAY .. SKIP .. CHECKED:gsub('"dw_tax"', '"tax_lines", "source"') .. STOP ..
       BEGIN .. COPY .. COMMIT .. DONE },
   },
   mutants = {
     { name = "newest first", rule = "R12", class = "SILENT",
-      job = driver(SKIP .. BEGIN .. COPY .. CHECKED .. STOP .. DONE .. COMMIT, "to", "from", "-1 day") },
+      job = common.driver(SKIP .. BEGIN .. COPY .. CHECKED .. STOP .. DONE .. COMMIT, "to", "from", "-1 day") },
     { name = "the whole range in one transaction", rule = "R12", class = "SILENT", job = [[
 job { grain = "day" }
 local days_ = window(param "from", tostring(date(param "to") + days(1)))
@@ -154,7 +141,7 @@ if differs == 1 then error("the day " .. day .. " differs") end
     { name = "reconcile with fail = false", rule = "R14", class = "SILENT",
       job = by_lrun { skip = MY_DAY .. SKIP, check = 'reconcile { printed, with = "dw_tax", sum = "tax", fail = false }\n', done = DONE } },
     { name = "leaves out the day that differs", rule = "R14", class = "SILENT",
-      job = driver(SKIP .. BEGIN .. COPY .. CHECKED .. [[
+      job = common.driver(SKIP .. BEGIN .. COPY .. CHECKED .. [[
   if books.n ~= here.n or books.tax ~= here.tax then
     execute { "ROLLBACK" }
     print("the day " .. day .. " differs")

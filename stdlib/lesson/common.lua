@@ -209,6 +209,73 @@ function common.day(write, window)
   return DAY:format(window or "window()", write or 'overwrite_partition { orders, into = "dw_orders" }')
 end
 
+-- A job that drives its days itself: body is a day's work, from the first line on.
+function common.driver(body, first, last, step)
+  return (MANUAL .. [=[
+local function work(day)
+%s
+end
+
+local d, last, step = param "%s", param "%s", "%s"
+while step == "+1 day" and d <= last or step == "-1 day" and d >= last do
+  work(d)
+  d = query { "SELECT date(:d, :step) AS d", params = { d = d, step = step } }[1].d
+end
+]=]):format(body, first or "from", last or "to", step or "+1 day")
+end
+
+-- What is read is not what it is checked against: feed is a copy of orders that others may read.
+local FEED = [=[
+job { grain = "day" }
+
+local orders = extract { from = "feed", by = "order_date", window = window() }
+local placed = extract { from = "orders", by = "order_date", window = window() }
+
+overwrite_partition { orders, into = "dw_orders" }
+%s
+]=]
+
+-- A day by primitives, and its check.
+function common.fed_day(check) return FEED:format(check or 'reconcile { placed, with = "dw_orders", sum = "amount" }') end
+
+function common.with_feed(orders, feed)
+  return { common.source(orders)[1], { name = "feed", key = "order_id", columns = common.ORDER, rows = feed } }
+end
+
+common.FED = setmetatable({
+  source = "SELECT order_id, order_date, amount, updated_at FROM feed",
+  books = {
+    bad = "SELECT o.order_date FROM orders o WHERE NOT EXISTS (SELECT 1 FROM feed f " ..
+          "WHERE f.order_id = o.order_id AND f.order_date = o.order_date AND f.amount IS o.amount)",
+    mend = "UPDATE feed SET amount = (SELECT o.amount FROM orders o WHERE o.order_id = feed.order_id) WHERE order_date = :day",
+    rows = "DELETE FROM feed WHERE order_date = :day",
+    amount = "UPDATE feed SET amount = amount + 1 WHERE order_date = :day" },
+}, { __index = function(_, name) return name == "partition" and "order_date" or common.TRUTH[name] end })
+
+-- The work of a day in SQL; day is the date. copy, check and stop stand for their part.
+function common.fed_in_sql(o)
+  o = o or {}
+  return 'execute { "BEGIN" }\n' .. (o.copy or common.FED_COPY) .. (o.check or common.FED_CHECK) .. (o.stop or common.FED_STOP) ..
+         (o.done or "") .. 'execute { "COMMIT" }\n'
+end
+
+common.FED_COPY = [=[
+execute { "DELETE FROM dw_orders WHERE order_date = :day", params = { day = day } }
+execute { "INSERT INTO dw_orders SELECT * FROM feed WHERE order_date = :day", params = { day = day } }
+]=]
+
+common.FED_CHECK = [=[
+local function totals(table_name, connection)
+  return query { "SELECT COUNT(*) AS n, CAST(round(SUM(amount) * 100) AS INTEGER) AS cents FROM " .. table_name ..
+                 " WHERE order_date = :day", params = { day = day }, connection = connection }[1]
+end
+local there, here = totals("orders", "source"), totals "dw_orders"
+]=]
+
+common.FED_STOP = [=[
+if there.n ~= here.n or there.cents ~= here.cents then error("the day " .. day .. " differs") end
+]=]
+
 common.BY_DAY = setmetatable({ partition = "order_date" }, { __index = common.TRUTH })
 
 return common
