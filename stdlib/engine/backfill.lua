@@ -75,6 +75,14 @@ local function rehearse(self, step, o, bad)
   return out
 end
 
+-- The days that a run touches, for one step of a job for one day.
+function backfill.touches(play, step)
+  local o = { run_start = step.run_start, day = step.day, params = step.params }
+  local days = {}
+  for _, c in ipairs(rehearse(play, step, o, {}).commits) do table.move(c.days, 1, #c.days, #days + 1, days) end
+  return days
+end
+
 -- ---- what is wrong with the way it was done ----
 
 local function finding(rule, why) return { key = "", class = "SILENT", rule = rule, why = why } end

@@ -1,6 +1,7 @@
 -- Why the warehouse differs: the first step that does, its lowest key, the class
 -- of the difference, and the rule (R1 to R18) that was broken. Seen from the
 -- outside: from the rows, the windows that the X-ray shows, and the statements.
+local backfill = require "engine.backfill"
 local data = require "engine.data"
 local timeline = require "engine.timeline"
 local quote = require("engine.sandbox").quote
@@ -138,15 +139,12 @@ end
 -- Where the mark must be the newest value loaded: a run that begins elsewhere.
 local function misplaced(s)
   local top = newest(s)
-  if not top or not s.window.start or s.window.start == top then return nil end
+  if not top or not s.window.start or math.abs(s.window.start - top) <= 1 then return nil end -- > or >=
   return ("the newest value loaded before is %s, and the run of %s begins at %s"):format(
     data.text(top), when(s), data.text(s.window.start))
 end
 
 local function behind(play, step, d, runs, t, holding)
-  if step.event.resume and not step.crashed and step.day and not wrote(step, play.history.truth.table) then
-    return "R15", "the day passes for finished, and it is not: it was written down before its rows were kept, or never by itself"
-  end
   local w, stamp = step.window, play.history.truth.stamp
   if w and w.column and stamp and w.column ~= stamp and w.column ~= play.history.truth.partition then
     return "R2", ("the window is on %s, and the change is seen in %s only"):format(w.column, stamp)
@@ -245,6 +243,26 @@ local function other_days(play, step)
   if other then return "R11", ("asked for %s, and %s changed too"):format(step.day, other) end
 end
 
+-- A day of a backfill is not as the source has it.
+local function unfinished(play, step, d)
+  local h = play.history.truth
+  if not h.partition then return nil end
+  local day = truth.day_of(h, d.want or d.have)
+  local touched = step.day and wrote(step, h.table)
+  for _, c in ipairs(step.commits or {}) do touched = touched or c.days[1] == day end
+  if step.event.resume and not touched then
+    return "R15", ("%s passes for finished, and it is not: it was written down before its rows were kept, or never by itself"):format(day)
+  end
+  local days = step.day and backfill.touches(play, step) or {}
+  if #days > 0 then
+    local asked
+    for _, name in ipairs(days) do asked = asked or name == step.day end
+    if not asked then return "R10", ("asked for %s, and %s was written"):format(step.day, days[1]) end
+  end
+  if h.group then return "R16", ("the sums of %s are not made with the values that were true on that day"):format(day) end
+  return "R11", ("%s is not there as a whole"):format(day)
+end
+
 -- { step, key, class, rule, evidence, difference, runs, t }
 function diverge.first(play)
   local step = play.first
@@ -268,7 +286,13 @@ function diverge.first(play)
     rule, evidence = "R16", "the totals are equal, and the split is not"
   else
     rule, evidence = other_days(play, step)
+    if not rule and d.class == "ORPHAN" and play.history.truth.group then
+      rule, evidence = "R16", "the source has no such group on that day"
+    end
     if not rule and d.class == "ORPHAN" then rule, evidence = "R17", "the source has no such row any more" end
+    if not rule and step.kind == "backfill" and (d.class == "MISSING" or d.class == "STALE") then
+      rule, evidence = unfinished(play, step, d)
+    end
     if not rule and d.class == "DUPLICATE" then rule, evidence = duplicate(step, d, found.runs, t, holding) end
     if not rule and (d.class == "MISSING" or d.class == "STALE") then
       rule, evidence = behind(play, step, d, found.runs, t, holding)

@@ -71,7 +71,9 @@ lesson.list = {
   "E2",
   "S1",
   "S2",
+  "S3",
   "S4",
+  "S5",
 }
 
 -- ---- a teacher's file ----
