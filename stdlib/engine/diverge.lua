@@ -106,7 +106,7 @@ local function stood_still(before, s)
          s.window.start and before.window.start == s.window.start
 end
 
-local function duplicate(step, d, runs, t, holding)
+local function duplicate(play, step, d, runs, t, holding)
   if step.kind == "again" or step.kind == "retry" then
     return "R7", ("the run of %s ran once more and added rows again"):format(when(step))
   end
@@ -116,7 +116,7 @@ local function duplicate(step, d, runs, t, holding)
     return "R4", ("two windows hold %s: %s and %s"):format(data.text(t), xray.text(holding[#holding - 1].window),
                                                        xray.text(holding[#holding].window))
   end
-  if stood_still(holding[#holding - 1], step) then
+  if not (play.history.window and play.history.window.newest) and stood_still(holding[#holding - 1], step) then
     return "R4", ("two windows begin at %s: %s and %s; the watermark has not moved"):format(
       data.text(step.window.start), xray.text(holding[#holding - 1].window), xray.text(step.window))
   end
@@ -153,6 +153,15 @@ local function behind(play, step, d, runs, t, holding)
   if held_last and held_last.crashed and held_last ~= step then
     return "R6", ("the run of %s held %s and failed, and no later window goes back to it"):format(when(held_last), data.text(t))
   end
+  if t and play.history.window and play.history.window.newest then
+    for _, s in ipairs(runs) do
+      local why = s.window.start and s.window.start > t and misplaced(s)
+      if why then return "R18", why end
+    end
+    if #holding == 0 and w and w.start and t < w.start then
+      return "R8", ("%s is below the mark, and no window above it will hold it"):format(data.text(t))
+    end
+  end
   local came = arrival(play, d, step)
   if #holding > 0 then
     local late = came and data.ms(came) and true or false
@@ -183,12 +192,6 @@ local function behind(play, step, d, runs, t, holding)
       return "R3", "the window held it, and the write left the row with this key as it was"
     end
     return nil, "the window held it, and the run did not write it"
-  end
-  if t and play.history.window and play.history.window.newest then
-    for _, s in ipairs(runs) do
-      local why = s.window.start and s.window.start > t and misplaced(s)
-      if why then return "R18", why end
-    end
   end
   if d.class == "MISSING" and step.have_before[d.key] then
     return "R3", "the row was there, and the run took it away without reading it again"
@@ -293,7 +296,7 @@ function diverge.first(play)
     if not rule and step.kind == "backfill" and (d.class == "MISSING" or d.class == "STALE") then
       rule, evidence = unfinished(play, step, d)
     end
-    if not rule and d.class == "DUPLICATE" then rule, evidence = duplicate(step, d, found.runs, t, holding) end
+    if not rule and d.class == "DUPLICATE" then rule, evidence = duplicate(play, step, d, found.runs, t, holding) end
     if not rule and (d.class == "MISSING" or d.class == "STALE") then
       rule, evidence = behind(play, step, d, found.runs, t, holding)
     end
@@ -315,8 +318,12 @@ function diverge.silent(play)
     if want.day then
       if s.day and w.column == want.column or w.all then rule, why = beside_the_day(s) end
     elseif want.newest then -- the end is what is newest: what comes later is above the mark
-      why = w.column == want.column and misplaced(s)
-      rule = why and "R18"
+      if before and (w.all or w.column and not w.start) then
+        rule, why = "R1", "the run reads rows that earlier runs have loaded, back to the first"
+      elseif w.column == want.column then
+        why = misplaced(s)
+        rule = why and "R18"
+      end
     elseif want.only and before and (w.all or (w.column and not w.start)) then
       rule, why = "R1", "the run reads rows that earlier runs have loaded, back to the first"
     elseif want.only and stood_still(previous, s) then

@@ -39,14 +39,15 @@ local function proved(play, r, ended)
 end
 
 -- One seed: { requirements, cause, failed, limit, play }. The box stays as it is.
-function grade.one(lesson, job, seed, box, shown)
-  local play = timeline.play(lesson, job, { variant = data.variant(seed), box = box, shown = shown })
+-- rows_only leaves out what is rehearsed where the rows are right.
+function grade.one(lesson, job, seed, box, shown, rows_only)
+  local play = timeline.play(lesson, job, { variant = data.variant(seed), box = box, shown = shown, rows_only = rows_only })
   local out = { requirements = {}, play = play, seed = seed }
   if play.failed then
     out.failed = play.failed.result.error
     out.limit = play.failed.result.limit
   end
-  local cause = not play.failed and (diverge.first(play) or diverge.silent(play)) or nil
+  local cause = not play.failed and (diverge.first(play) or not rows_only and diverge.silent(play)) or nil
   out.cause = cause
   local ended = cause and cause.step or play.failed
   local named = false

@@ -68,6 +68,7 @@ lesson.list = {
   "14-check-day",
   "15-safe-backfill",
   "16-dimension-trap",
+  "E1",
   "E2",
   "S1",
   "S2",

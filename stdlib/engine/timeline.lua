@@ -331,7 +331,7 @@ end
 -- (go on after the first difference), upto (events after that step are not played).
 function timeline.play(history, job, o)
   local self = setmetatable({ history = history, variant = o.variant or data.variant(0), shown = o.shown, steps = {}, box = o.box,
-                              to_the_end = o.to_the_end, finished = {}, beyond = {} }, Play)
+                              to_the_end = o.to_the_end, rows_only = o.rows_only, finished = {}, beyond = {} }, Play)
   for _, e in ipairs(history.events) do self.ranged = self.ranged or e.backfill ~= nil end
   self.box:restore {}
   self.box:exec("source", data.setup(history.source, self.variant))

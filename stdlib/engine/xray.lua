@@ -139,7 +139,7 @@ function xray.of(play, step, from)
       end
       if arrived[ms] then
         if w.start == nil and w.stop == nil then
-          w.start_in = hi - lo <= 1 or whole(hi) and hi % DAY == 0 or not whole(lo)
+          w.start_in = whole(hi) or not whole(lo)
           w.start = w.start_in and hi or lo
         end
       else

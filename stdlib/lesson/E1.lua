@@ -1,0 +1,113 @@
+-- E1: a high-water mark, kept by the job, and the day below it written again.
+local HEAD = [[
+job { transaction = "manual" }
+
+local mark = query { "SELECT watermark FROM state" }[1].watermark
+local day = mark:sub(1, 10)
+
+]]
+
+local NEWER = [[
+execute { "CREATE TEMP TABLE IF NOT EXISTS newer AS SELECT * FROM target WHERE 0" }
+execute { "DELETE FROM newer" }
+execute { "INSERT INTO newer SELECT id, load_date, updated_at, amount FROM source_rows WHERE updated_at > :mark", params = { mark = mark } }
+execute { "DELETE FROM target WHERE id IN (SELECT id FROM newer)" }
+execute { "INSERT INTO target SELECT * FROM newer" }
+]]
+
+local SAVE = [[
+execute { "UPDATE state SET watermark = (SELECT MAX(updated_at) FROM target)" }
+]]
+
+local DELETE = [[
+execute { "DELETE FROM target WHERE load_date = :day", params = { day = day } }
+]]
+
+local INSERT = [[
+execute { "INSERT INTO target SELECT id, load_date, updated_at, amount FROM source_rows WHERE load_date = :day", params = { day = day } }
+]]
+
+local function atomic(body) return HEAD .. 'execute { "BEGIN" }\n' .. body .. 'execute { "COMMIT" }\n' end
+
+local ROW = { { "id", "INTEGER", "id" }, { "load_date", "TEXT NOT NULL", "date" }, { "updated_at", "TEXT NOT NULL", "date" },
+              { "amount", "INTEGER" } }
+
+return {
+  id = "E1",
+  title = "A high-water mark",
+  source = {
+    { name = "source_rows", key = "id", columns = ROW, rows = {
+      { 1, "2026-03-01", "2026-03-01 10:00:00", 100 }, { 2, "2026-03-02", "2026-03-02 10:00:00", 200 },
+      { 3, "2026-03-03", "2026-03-03 10:00:00", 300 }, { 4, "2026-03-02", "2026-03-02 09:00:00", 250 } } },
+  },
+  warehouse = {
+    { name = "target", columns = ROW, rows = {
+      { 1, "2026-03-01", "2026-03-01 10:00:00", 100 }, { 2, "2026-03-02", "2026-03-02 10:00:00", 200 } } },
+    { name = "state", columns = { { "id", "INTEGER PRIMARY KEY" }, { "watermark", "TEXT NOT NULL", "date" } },
+      rows = { { 1, "2026-03-02 10:00:00" } } },
+  },
+  events = {
+    { twice = "2026-03-04" },
+    { at = "2026-03-04 09:00:00", insert = "source_rows", row = { 5, "2026-03-04", "2026-03-04 09:00:00", 500 } },
+    { at = "2026-03-04 11:00:00", insert = "source_rows", row = { 6, "2026-03-03", "2026-03-03 08:00:00", 120 }, label = "late" },
+    { at = "2026-03-04 12:00:00", update = "source_rows", set = { amount = 210, updated_at = "2026-03-04 12:00:00" }, where = { id = 2 },
+      label = "changed" },
+    { run = "2026-03-05" },
+    { run = "2026-03-06" },
+  },
+  truth = { table = "target", key = { "id" }, columns = { "id", "load_date", "updated_at", "amount" },
+            source = "SELECT id, load_date, updated_at, amount FROM source_rows", stamp = "updated_at", total = "amount" },
+  probe = { table = "source_rows", target = "target", key = "id", columns = { "updated_at" },
+            row = { load_date = "1999-01-01", amount = 1 }, times = true },
+  window = { column = "updated_at", newest = true },
+  requires = {
+    { id = "R8", text = "the late row below the mark is found, and no row is there twice", event = 1 },
+    { id = "R18", text = "the mark goes to the newest value loaded", event = 6 },
+    { id = "R7", text = "the same run twice leaves the same rows", event = 2 },
+  },
+  starter = HEAD .. "execute { \"INSERT INTO target SELECT id, load_date, updated_at, amount FROM source_rows " ..
+    "WHERE updated_at > :mark\", params = { mark = mark } }\n" .. SAVE,
+  solution = atomic(NEWER .. SAVE .. DELETE .. INSERT),
+  others = {
+    { name = "at or above the mark, an upsert", job = HEAD .. [[
+execute { "CREATE UNIQUE INDEX IF NOT EXISTS target_key ON target(id)" }
+execute { "BEGIN" }
+execute { "INSERT INTO target SELECT id, load_date, updated_at, amount FROM source_rows WHERE updated_at >= :mark " ..
+          "ON CONFLICT(id) DO UPDATE SET load_date = excluded.load_date, updated_at = excluded.updated_at, amount = excluded.amount",
+          params = { mark = mark } }
+]] .. SAVE .. DELETE .. INSERT .. 'execute { "COMMIT" }\n' },
+    { name = "merge, overwrite_partition, the mark kept by lrun", job = [[
+job { name = "high_water_mark" }
+
+local mark = query { "SELECT watermark FROM state" }[1].watermark
+local newer = extract {
+  from = "source_rows", by = "updated_at",
+  window = window { since = watermark { start = mark, advance = "newest" } },
+}
+merge { newer, into = "target", key = "id" }
+execute { "UPDATE state SET watermark = (SELECT MAX(updated_at) FROM target)" }
+
+local day = extract { from = "source_rows", by = "load_date", window = window(mark:sub(1, 10)) }
+overwrite_partition { day, into = "target" }
+]] },
+  },
+  mutants = {
+    { name = "only what is above the mark", rule = "R8", class = "MISSING", key = 4, job = atomic(NEWER .. SAVE) },
+    { name = "a plain INSERT above the mark", rule = "R3", class = "DUPLICATE", key = 2,
+      job = atomic(NEWER:gsub("execute { \"DELETE FROM target[^\n]*\n", "") .. SAVE .. DELETE .. INSERT) },
+    { name = "the day is added, not overwritten", rule = "R3", class = "DUPLICATE", key = 2, job = atomic(NEWER .. SAVE .. INSERT) },
+    { name = "the mark goes to the time of the run", rule = "R18", class = "MISSING", key = 6,
+      job = atomic(NEWER .. 'execute { "UPDATE state SET watermark = :now", params = { now = os.date "%Y-%m-%d %H:%M:%S" } }\n' ..
+                   DELETE .. INSERT) },
+    { name = "the mark stays", rule = "R18", class = "SILENT", job = atomic(NEWER .. DELETE .. INSERT) },
+    { name = "everything again", rule = "R1", class = "SILENT", job = atomic(NEWER:gsub("updated_at > :mark", ":mark IS NOT NULL") ..
+                                                                             SAVE .. DELETE .. INSERT) },
+  },
+  figures = {
+    { "SELECT COUNT(*) || '/' || SUM(amount) FROM target WHERE load_date = '2026-03-02'", "warehouse", is = "2/450", after = 2 },
+    { "SELECT group_concat(id || '=' || amount, ' ') FROM (SELECT * FROM target ORDER BY id)", "warehouse",
+      is = "1=100 2=200 3=300 4=250", after = 1 },
+    { "SELECT watermark FROM state", "warehouse", is = "2026-03-03 10:00:00", after = 1 },
+    { "SELECT COUNT(*) || '/' || SUM(amount) FROM target", "warehouse", is = "6/1480" },
+  },
+}
