@@ -247,7 +247,7 @@ local function other_days(play, step)
 end
 
 -- A day of a backfill is not as the source has it.
-local function unfinished(play, step, d)
+local function unfinished(play, step, d, found, holding)
   local h = play.history.truth
   if not h.partition then return nil end
   local day = truth.day_of(h, d.want or d.have)
@@ -262,6 +262,9 @@ local function unfinished(play, step, d)
     for _, name in ipairs(days) do asked = asked or name == step.day end
     if not asked then return "R10", ("asked for %s, and %s was written"):format(step.day, days[1]) end
   end
+  local rule, why = nil, nil
+  if #found.runs > 0 then rule, why = behind(play, step, d, found.runs, found.t, holding) end
+  if rule then return rule, why end
   if h.group then return "R16", ("the sums of %s are not made with the values that were true on that day"):format(day) end
   return "R11", ("%s is not there as a whole"):format(day)
 end
@@ -294,7 +297,7 @@ function diverge.first(play)
     end
     if not rule and d.class == "ORPHAN" then rule, evidence = "R17", "the source has no such row any more" end
     if not rule and step.kind == "backfill" and (d.class == "MISSING" or d.class == "STALE") then
-      rule, evidence = unfinished(play, step, d)
+      rule, evidence = unfinished(play, step, d, found, holding)
     end
     if not rule and d.class == "DUPLICATE" then rule, evidence = duplicate(play, step, d, found.runs, t, holding) end
     if not rule and (d.class == "MISSING" or d.class == "STALE") then

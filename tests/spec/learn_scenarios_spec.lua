@@ -20,6 +20,17 @@ describe("learn's scenarios", function()
     end)
   end
 
+  it("have mutants that break each of the rules R1 to R18", function()
+    local broken = {}
+    local path = package.path
+    package.path = World.root .. "/stdlib/?.lua;" .. path
+    for _, id in ipairs(lessons()) do
+      for _, m in ipairs(require("lesson." .. id).mutants) do broken[m.rule] = (broken[m.rule] or 0) + 1 end
+    end
+    package.path = path
+    for n = 1, 18 do assert.is_true((broken["R" .. n] or 0) > 0, ("no mutant breaks R%d"):format(n)) end
+  end)
+
   it("are all there, in the order in which they are learned", function()
     local list = lessons()
     assert.is_true(#list >= 6, table.concat(list, " "))
