@@ -35,6 +35,56 @@ local ROW = { { "id", "INTEGER", "id" }, { "load_date", "TEXT NOT NULL", "date" 
 return {
   id = "E1",
   title = "A high-water mark",
+  about = "Load what is above a saved mark, and write the day below it again",
+  text = [[
+The lessons so far saved the time of the run as the watermark. There is
+another way. A high-water mark is the newest updated_at that was loaded. The
+next run takes what is above it:
+
+    WHERE  updated_at > :mark
+
+A row that stands exactly on the mark is not read again. And nothing depends
+on a clock. The price is that a row which lands below the mark is never above
+it. So each run also writes one day again, by overwrite: the load_date on
+which the mark stood when the run began.
+
+    source_rows   id, load_date, updated_at, amount
+    target        the same columns. Each id may be there once; nothing in the
+                  table itself sees to that
+    state         one row: the watermark, 2026-03-02 10:00:00
+
+When the first run begins, target holds the ids 1 and 2. In source_rows there
+are four: id 3 is new, and id 4 landed below the mark, with the load_date
+2026-03-02.
+
+Three checks: after each run target holds the rows of the source; the mark has
+gone to the newest updated_at in target; the same run once more changes
+nothing. Later a row changes, and one more comes late.
+]],
+  predict = {
+    { ask = "The starter takes the rows above the mark, and no more. How many rows has target after its first run?",
+      choices = { "2", "3", "4" }, sql = "SELECT COUNT(*) FROM target", on = "warehouse", after = 1, job = "starter", is = "3",
+      why = "3. Id 3 is above the mark. Id 4 has the updated_at 2026-03-02 09:00:00, an hour below it, and no later run looks there." },
+  },
+  hints = {
+    "Which of the four ids does updated_at > mark find? What would find the other one, without reading the whole table?",
+    "Load what is above the mark by key. Save MAX(updated_at) of target as the mark. Then delete the rows of target with the " ..
+    "load_date of the old mark, and insert that day from source_rows.",
+    "Keep the old mark in a Lua variable first: mark:sub(1, 10) is its day. All of it stands between one BEGIN and one COMMIT. " ..
+    "Primitives: watermark { start = mark, advance = \"newest\" }, merge, then overwrite_partition with window(mark:sub(1, 10)).",
+  },
+  explain = [[
+Id 4 was there before the first run, an hour below the mark. No error, no
+empty run: id 3 was loaded, so the job looked well. The overwritten day brought
+id 4, and after the run the day 2026-03-02 has 2 rows with the total 450.
+
+A mark that goes to the time of the run would have jumped over the day between
+the newest row and the run, and the next overwrite would have written the
+wrong day.
+
+The rule: move the mark to the newest value that was loaded, and no further;
+and write again the days in which late rows land.
+]],
   source = {
     { name = "source_rows", key = "id", columns = ROW, rows = {
       { 1, "2026-03-01", "2026-03-01 10:00:00", 100 }, { 2, "2026-03-02", "2026-03-02 10:00:00", 200 },

@@ -1,61 +1,80 @@
 -- S1, the corner shop: eight nights, with what happens to a nightly job in them.
-local HEAD = [[
+local common = require "lesson.common"
+
+local NOW = 'os.date "%Y-%m-%d %H:%M:%S"'
+
+-- Runs begin at midnight; the source's times have seconds.
+local function job(o)
+  o = o or {}
+  o.window = o.window or ("local window = { start = saved, stop = %s }\n"):format(NOW)
+  return common.job(o)
+end
+
+local WM_DAY = [=[
 job { transaction = "manual" }
+local stop = os.date "%Y-%m-%d"
+local window = { start = os.date("%Y-%m-%d", os.time() - 86400), stop = stop }
+execute { [[
+  UPDATE dw_orders SET (amount, updated_at) =
+    (SELECT s.amount, s.updated_at FROM orders s WHERE s.order_id = dw_orders.order_id)
+  WHERE order_id IN (SELECT order_id FROM orders WHERE updated_at >= :start AND updated_at < :stop)
+]], params = window }
+execute { [[
+  INSERT INTO dw_orders SELECT order_id, order_date, amount, updated_at FROM orders
+  WHERE order_date >= :start AND order_date < :stop
+]], params = window }
+]=]
 
-local saved = query { "SELECT watermark FROM wm WHERE job = 'orders'" }[1].watermark
-local run_start = os.date "%Y-%m-%d %H:%M:%S"
-local window = { start = saved, stop = run_start }
-
-]]
-
-local SAVE = [[
-execute { "UPDATE wm SET watermark = :stop WHERE job = 'orders'", params = { stop = run_start } }
-]]
-
-local INSERT = [[
-execute { "INSERT INTO dw_orders(order_id, order_date, amount, updated_at) " ..
-          "SELECT order_id, order_date, amount, updated_at FROM orders WHERE %s", params = window }
-]]
-
-local DELETE = [[
-execute { "DELETE FROM dw_orders WHERE order_id IN (SELECT order_id FROM orders WHERE %s)", params = window }
-]]
-
-local UPSERT = [[
-execute { "CREATE UNIQUE INDEX IF NOT EXISTS dw_orders_key ON dw_orders(order_id)" }
-execute { "INSERT INTO dw_orders SELECT order_id, order_date, amount, updated_at FROM orders WHERE %s " ..
-          "ON CONFLICT(order_id) DO UPDATE SET order_date = excluded.order_date, amount = excluded.amount, " ..
-          "updated_at = excluded.updated_at", params = window }
-]]
-
-local HALF_OPEN = "updated_at >= :start AND updated_at < :stop"
-
-local function where(text, condition) return (text:gsub("%%s", condition)) end
-local function atomic(condition)
-  return HEAD .. 'execute { "BEGIN" }\n' .. where(DELETE, condition) .. where(INSERT, condition) .. SAVE .. 'execute { "COMMIT" }\n'
-end
-
-local ORDER = { { "order_id", "INTEGER", "id" }, { "order_date", "TEXT NOT NULL", "date" },
-                { "amount", "DECIMAL(10,2)", "amount" }, { "updated_at", "TEXT NOT NULL", "date" } }
-
-local function placed(at, id, amount) return { at = at, insert = "orders", row = { id, at:sub(1, 10), amount, at } } end
-local function paid(at, id, amount)
-  return { at = at, update = "orders", set = { amount = amount, updated_at = at }, where = { order_id = id }, label = "paid" }
-end
+local placed, paid = common.placed, common.paid
 
 return {
   id = "S1",
   title = "The corner shop: eight nights",
-  source = {
-    { name = "orders", key = "order_id", columns = ORDER, rows = {
-      { 200, "2026-01-31", 18.00, "2026-01-31 16:20:00" }, { 201, "2026-02-01", 12.50, "2026-02-01 09:00:00" },
-      { 202, "2026-02-01", false, "2026-02-01 14:00:00" } } },
+  about = "Keep a nightly copy right through eight nights in which everything happens",
+  closed = true,
+  text = [[
+A corner shop takes orders all day. An order is placed with or without its
+payment; many are paid hours or days later. The app writes each order to the
+source's table orders, with the time of its last change in updated_at.
+
+Your job runs every midnight, from 2026-02-02 to 2026-02-09. It keeps the copy
+dw_orders. What it must remember from night to night it keeps in the table wm:
+the watermark, which is 2026-02-01 00:00:00 before the first run.
+
+These nights are not all quiet:
+
+    one order is stamped with a midnight, to the second
+    one night the scheduler starts the job two times
+    one order lands while the job is running
+    one night the job stops after it has written the rows
+    one night the job stops in the middle of writing them
+
+After a stop the same job is started again. Each night must read what changed
+since the last run that went well, and not the whole table. At the end no
+order may be missing, old, or there two times.
+]],
+  hints = {
+    "Draw the eight windows one below the other. Where does each begin and end, and which of them holds an order that is stamped " ..
+    "exactly at a midnight? What does each column tell you about a late payment?",
+    "Read updated_at >= watermark AND updated_at < run_start, with run_start taken once. Write by key. Save run_start as the " ..
+    "watermark only with the rows or after them.",
+    "Put DELETE, INSERT and the UPDATE of wm between one BEGIN and one COMMIT. Or with primitives: extract by updated_at with " ..
+    "window { since = watermark() }, and merge by order_id.",
   },
-  warehouse = {
-    { name = "dw_orders", columns = ORDER, rows = { { 200, "2026-01-31", 18.00, "2026-01-31 16:20:00" } } },
-    { name = "wm", columns = { { "job", "TEXT PRIMARY KEY" }, { "watermark", "TEXT", "date" } },
-      rows = { { "orders", "2026-02-01 00:00:00" } } },
-  },
+  explain = [[
+Eight nights, and each of the faults that they provoke is silent: the run ends
+well, and a row is missing, old, or doubled. The late payments need a window
+on the last change. The order at midnight needs half-open windows. The run
+that came twice, and the retries, need a write by key. The stops need the rows
+and the watermark in one transaction, or the watermark last.
+
+The rule: read [watermark, run_start) of the last change, write by key, and
+move the watermark with the rows or after them.
+]],
+  source = common.source {
+    { 200, "2026-01-31", 18.00, "2026-01-31 16:20:00" }, { 201, "2026-02-01", 12.50, "2026-02-01 09:00:00" },
+    { 202, "2026-02-01", false, "2026-02-01 14:00:00" } },
+  warehouse = common.warehouse({ { 200, "2026-01-31", 18.00, "2026-01-31 16:20:00" } }, "2026-02-01 00:00:00"),
   events = {
     { run = "2026-02-02" },
     placed("2026-02-02 10:00:00", 203, false),
@@ -78,10 +97,8 @@ return {
     placed("2026-02-08 19:00:00", 210, 5.50),
     { run = "2026-02-09" },
   },
-  truth = { table = "dw_orders", key = { "order_id" }, columns = { "order_id", "order_date", "amount", "updated_at" },
-            source = "SELECT order_id, order_date, amount, updated_at FROM orders", stamp = "updated_at", total = "amount" },
-  probe = { table = "orders", target = "dw_orders", key = "order_id", columns = { "updated_at", "order_date" }, row = { amount = 1.00 },
-            times = true },
+  truth = common.TRUTH,
+  probe = common.probe { times = true },
   window = { column = "updated_at", only = true },
   requires = {
     { id = "R1", text = "read only the window", night = 11 },
@@ -92,45 +109,37 @@ return {
     { id = "R6", text = "the watermark is saved only with or after the write", night = 10 },
     { id = "R7", text = "the same run twice leaves the same rows", night = 8 },
   },
-  starter = HEAD .. where(INSERT, "order_date BETWEEN :start AND :stop") .. SAVE,
-  solution = atomic(HALF_OPEN),
+  starter = job { where = "order_date BETWEEN :start AND :stop", told = "-- 3. Write the rows.\n", write = common.INSERT, each = true },
+  solution = job(),
   others = {
-    { name = "merge, the watermark kept by lrun", job = [[
+    { name = "merge, the watermark kept by lrun", job = common.MERGE },
+    { name = "an upsert, then the watermark, each by itself", job = job { write = common.UPSERT, each = true } },
+    { name = "UPDATE, then INSERT where it is not there", job = job { write = common.UPDATE_THEN_INSERT } },
+    { name = "insert_new for the new, merge for all, and a table of its own", job = [[
 job { grain = "day" }
+
 local changed = extract { from = "orders", by = "updated_at", window = window { since = watermark() } }
+execute { "CREATE TABLE IF NOT EXISTS my_notes(n INTEGER)" }
+insert_new { changed, into = "dw_orders", key = "order_id" }
 merge { changed, into = "dw_orders", key = "order_id" }
 ]] },
-    { name = "an upsert, then the watermark, each by itself", job = HEAD .. where(UPSERT, HALF_OPEN) .. SAVE },
   },
   mutants = {
-    { name = "a full load every night", rule = "R1", class = "SILENT", job = [[
-job { transaction = "manual" }
-execute { "BEGIN" }
-execute { "DELETE FROM dw_orders" }
-execute { "INSERT INTO dw_orders SELECT order_id, order_date, amount, updated_at FROM orders" }
-execute { "COMMIT" }
-]] },
+    { name = "a full load every night", rule = "R1", class = "SILENT", job = common.FULL_LOAD },
     { name = "the created date, by key", rule = "R2", class = "STALE", key = 202,
-      job = atomic "order_date >= substr(:start, 1, 10) AND order_date < substr(:stop, 1, 10)" },
-    { name = "a plain INSERT", rule = "R3", class = "DUPLICATE", key = 202, job = HEAD .. where(INSERT, HALF_OPEN) .. SAVE },
-    { name = "both ends excluded", rule = "R4", class = "MISSING", key = 205, job = atomic "updated_at > :start AND updated_at < :stop" },
-    { name = "BETWEEN, by key", rule = "R4", class = "SILENT", job = atomic "updated_at BETWEEN :start AND :stop" },
+      job = job { where = "order_date >= substr(:start, 1, 10) AND order_date < substr(:stop, 1, 10)" } },
+    { name = "a plain INSERT", rule = "R3", class = "DUPLICATE", key = 202, job = job { write = common.INSERT } },
+    { name = "both ends excluded", rule = "R4", class = "MISSING", key = 205,
+      job = job { where = "updated_at > :start AND updated_at < :stop" } },
+    { name = "BETWEEN, by key", rule = "R4", class = "SILENT", job = job { where = "updated_at BETWEEN :start AND :stop" } },
     { name = "no end", rule = "R5", class = "SILENT",
-      job = (atomic "updated_at >= :start":gsub("window = { start = saved, stop = run_start }", "window = { start = saved }")) },
+      job = job { where = "updated_at >= :start", window = "local window = { start = saved }\n",
+                  save = common.SAVE:gsub("window%.stop", (NOW:gsub("%%", "%%%%"))) } },
     { name = "the watermark is saved first", rule = "R6", class = "STALE", key = 206,
-      job = HEAD .. SAVE .. where(UPSERT, HALF_OPEN) },
-    { name = "new orders by a plain INSERT of yesterday", rule = "R7", class = "DUPLICATE", key = 204, job = [[
-job { transaction = "manual" }
-local stop = os.date "%Y-%m-%d"
-local window = { start = os.date("%Y-%m-%d", os.time() - 86400), stop = stop }
-execute { "UPDATE dw_orders SET (amount, updated_at) = " ..
-          "(SELECT s.amount, s.updated_at FROM orders s WHERE s.order_id = dw_orders.order_id) " ..
-          "WHERE order_id IN (SELECT order_id FROM orders WHERE updated_at >= :start AND updated_at < :stop)", params = window }
-execute { "INSERT INTO dw_orders SELECT order_id, order_date, amount, updated_at FROM orders " ..
-          "WHERE order_date >= :start AND order_date < :stop", params = window }
-]] },
-    { name = "DELETE and INSERT, each committed by itself", rule = "R11", class = "TORN", key = 206,
-      job = HEAD .. where(DELETE, HALF_OPEN) .. where(INSERT, HALF_OPEN) .. SAVE },
+      job = job { write = common.UPSERT, first = true, each = true } },
+    { name = "new orders by a plain INSERT of yesterday", rule = "R7", class = "DUPLICATE", key = 204, job = WM_DAY },
+    { name = "DELETE and INSERT, each committed by itself", rule = "R11", class = "TORN", key = 206, job = job { each = true } },
+    { name = "the watermark is never saved", rule = "R1", class = "SILENT", job = job { save = "" } },
   },
   figures = {
     { "SELECT printf('%.2f', SUM(amount)) FROM orders", "source", is = "277.00" },

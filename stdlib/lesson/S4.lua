@@ -67,6 +67,59 @@ end
 return {
   id = "S4",
   title = "The wrong tax week",
+  about = "Do a week again, day by day: check, stop, write down, go on",
+  closed = true,
+  text = [[
+From 2026-01-12 to 2026-01-18 the warehouse has the wrong tax: the old rate
+was used. Make each of these seven days again. It is 2026-01-20.
+
+    receipts    receipt_id, sold_on, tax: what the tills have printed. This
+                is the truth
+    tax_lines   receipt_id, sold_on, tax: what the tax service has computed.
+                This is what you copy
+    dw_tax      receipt_id, sold_on, tax: the copy in the warehouse
+    finished    day: a table of the warehouse for you, empty
+
+The scheduler calls your job once for each day, oldest first, with the day as
+logical_date. It stops at the first call that fails. It forgets what was done:
+when the command is given again, it calls all seven days again, from the
+first. So write down each finished day in finished, and leave out the days
+that stand there. A finished day must not be touched again.
+
+On one of the days the tax service has left a hole: the number of lines is
+right, and a tax is NULL. Compare each day with the receipts, rows and total,
+before you call it finished. Raise an error where they differ, so that no
+later day is done. Somebody fills the hole, and the command is given again.
+
+Then the machine stops two times in the middle of a day, and between the two
+the nightly run comes, the same job for 2026-01-20. At the end the week is
+right, and no other day has changed.
+
+You may also drive the days yourself. A job that reads param "from" and
+param "to" is called once for the whole range, and must go from the one to the
+other, one day at a time.
+]],
+  hints = {
+    "A day has four parts: is it written down? write it, compare it, write it down. Which of them belong into one transaction?",
+    "Compare COUNT(*) and SUM(tax) of the day in receipts with the same in dw_tax. SUM of nothing but NULL is NULL, and = and <> " ..
+    "with NULL are neither true nor false. In Lua, two values that come from query can be compared with ~=, NULL included.",
+    "BEGIN; DELETE and INSERT of the day; compare, and error(...) if they differ; INSERT the day into finished; COMMIT. Before all " ..
+    "that: return if the day is in finished. Primitives: overwrite_partition, reconcile with an extract of receipts, execute.",
+  },
+  explain = [[
+The day with the hole had one line, as it should. So a check that counts says
+equal. And SUM of one NULL is NULL: a check with <> asks whether 4.40 differs
+from NULL, gets neither yes nor no, and lets the day pass. The backfill would
+have run to its end, and somebody would have signed a wrong tax.
+
+The stop at that day kept the damage to one day, and left a place from which
+to go on. What was written down with the rows, in one transaction, was true
+after every crash. The newest finished day alone would not have been enough:
+the nightly run had finished a later one.
+
+The rule: oldest first, one day at a time, by overwrite; compare each day with
+the source; stop at the first that differs; write down what is finished.
+]],
   source = {
     { name = "receipts", key = "receipt_id", columns = ROW, rows = RECEIPTS },
     { name = "tax_lines", key = "receipt_id", columns = ROW,
@@ -161,6 +214,7 @@ if differs == 1 then error("the day " .. day .. " differs") end
   },
   figures = {
     { "SELECT printf('%.2f', SUM(tax)) FROM dw_tax WHERE sold_on BETWEEN '2026-01-12' AND '2026-01-18'", "warehouse", is = "44.00" },
+    { "SELECT COUNT(*) FROM dw_tax", "warehouse", is = "14" },
     { "SELECT COUNT(*) FROM tax_lines WHERE sold_on = '2026-01-15'", "source", is = "1" },
   },
 }
