@@ -12,7 +12,7 @@ local walk = require "course.walk"
 local wrap = require "show.wrap"
 local check = {}
 
-local function count(n, word) return ("%s %s%s"):format(n == 0 and "no" or n, word, n == 1 and "" or "s") end
+local function count(n, word) return n == 0 and "no " .. word or ("%d %s%s"):format(n, word, n == 1 and "" or "s") end
 
 local function runs(play)
   local n = 0
@@ -46,16 +46,18 @@ end
 local function rule_line(l, known, rule)
   local left = ("RULE    %s %s"):format(rule, rules[rule] or "")
   local hints = #(l.hints or {})
-  local right = known and hints > 0 and ("%s, %s"):format(l.id, known.hints < hints and ("hint %d of %d"):format(known.hints + 1, hints) or
-                                                          "all hints seen") or l.id
+  local right = l.id
+  if known and hints > 0 then
+    right = right .. (known.hints < hints and (", hint %d of %d"):format(known.hints + 1, hints) or ", all hints seen")
+  end
   if #left + 3 + #right > 78 then return left .. "\n" end
   return left .. (" "):rep(78 - #left - #right) .. right .. "\n"
 end
 
 local function ending(s, l, known, first)
-  local out = { ("PASSED  %s%s, and once more with other dates, ids and amounts\n"):format(l.id,
-    known.solution_at and ", after a look at the solution" or known.attempts <= 1 and " at the first check" or
-    (" at check %d"):format(known.attempts)) }
+  local how = known.solution_at and ", after a look at the solution" or known.attempts <= 1 and " at the first check" or
+              (" at check %d"):format(known.attempts)
+  local out = { wrap(l.id .. how .. ", and once more with other dates, ids and amounts", "PASSED  ", 8) .. "\n" }
   if l.explain then out[#out + 1] = prose.text(l.explain, s.width) end
   if not first then out[#out + 1] = "It was passed before.\n" end
   return table.concat(out, "\n")
@@ -108,7 +110,9 @@ function check.footer(s, status)
   if known.passed_at then return s:now() end
   local others = { "hint", "show diff", "step", "back", "text", "diff", "help", "q" }
   local path = folder.job(s.dir, l.id)
-  if status ~= 0 then return ("Mend %s and save it.\n"):format(path) .. s:footer("check", "again", others) end
+  if status ~= 0 then
+    return wrap(("Mend %s in your editor and save it."):format(path), "", 0) .. "\n" .. s:footer("check", "again", others)
+  end
   return s:now()
 end
 

@@ -62,7 +62,7 @@ local function parse(line)
       if v and not a.at then why = ("--at '%s' is no step"):format(v) end
     elseif word == "-f" then a.job, why = value "-f"
     elseif word == "--file" or word == "--db" or word == "--all" then a[word:sub(3)] = true
-    elseif word:sub(1, 1) == "-" and #word > 1 then why = word .. " is not known here"
+    elseif word:find "^%-[^%d]" then why = word .. " is not known here"
     else a[#a + 1] = word end
     if why then return nil, why end
     i = i + 1

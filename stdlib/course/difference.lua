@@ -31,7 +31,8 @@ function difference.sides(t, d)
   end
   local function side(parts, entry)
     if not entry then return { "no row" } end
-    if #entry.rows > 1 then table.insert(parts, 1, ("%d rows:"):format(#entry.rows)) end
+    local n = #entry.rows
+    if d.have and d.want and not both then table.insert(parts, 1, ("%d row%s:"):format(n, n == 1 and "" or "s")) end
     return parts
   end
   return side(left, d.have), side(right, d.want)

@@ -68,14 +68,15 @@ end
 
 local function count_lines(text) return select(2, text:gsub("\n", "")) end
 
--- Up to n lines of a text, rather to the end of a paragraph; and the rest.
+-- Up to n lines of a text, rather to the end of a paragraph, and not between what
+-- announces something and that; and the rest.
 local function cut(text, n)
   local at, good, lines = 0, nil, 0
-  for stop in text:gmatch "()\n" do
+  for line, stop in text:gmatch "([^\n]*)()\n" do
     lines = lines + 1
     if lines > n then break end
     at = stop
-    if text:sub(stop + 1, stop + 1) == "\n" and lines > n // 2 then good = stop end
+    if text:sub(stop + 1, stop + 1) == "\n" and lines > n // 3 and not line:find "[:=]$" then good = stop end
   end
   at = good or at
   return text:sub(1, at), (text:sub(at + 1):gsub("^\n+", ""))
@@ -90,6 +91,7 @@ function Session:show(text, room)
     page, text = cut(text, height - 1)
     core.write(page)
     local line, why = self:read "-- Enter for more, q to stop -- "
+    if line and self.o.color and not self.o.plain then core.write "\27[A\r\27[K" end -- the page reads on without a seam
     if not line or line:find "%S" then
       if why == "end" then self.ended = true end
       self.typed = line and not reader.leave[line:match "^%s*(.-)%s*$"] and line or nil
@@ -118,7 +120,9 @@ end
 function Session:footer(first, does, others)
   local list = others or { "check", "hint", "show", "try", "text", "list", "help", "q" }
   local words = {}
-  for _, word in ipairs(list) do if word ~= first then words[#words + 1] = word end end
+  for _, word in ipairs(list) do
+    if word ~= first and (self.loop or word ~= "q") then words[#words + 1] = word end
+  end
   return wrap(("%s (%s), %s."):format(self.loop and "Type " .. first or "Next: lrun learn " .. first, does, table.concat(words, ", ")),
               "", 0) .. "\n"
 end
@@ -128,7 +132,7 @@ function Session:now()
   local total = stage.count(l) or known.steps or math.huge
   if known.passed_at then return self:footer("next", "the next lesson") end
   if known.step < total then return self:footer("step", known.step == 0 and "the first event" or "the next event") end
-  return self:footer("check", "all of it, and compare")
+  return self:footer("check", "all, and compare")
 end
 
 return session

@@ -23,7 +23,8 @@ local function title(l) return ("%s   %s\n"):format(l.id, l.title) .. ("="):rep(
 
 local function whole(s, l)
   return title(l) .. "\n" .. (l.text and prose.text(l.text, s.width) .. "\n" or "") ..
-         wrap(("Your job is %s. It is the only thing that is looked at."):format(folder.job(s.dir, l.id)), "", 0) .. "\n"
+         wrap(("Your job is %s: open it in your editor, beside this. It is the only thing that is looked at."):format(
+           folder.job(s.dir, l.id)), "", 0) .. "\n"
 end
 
 -- ---- where the learner is ----
@@ -63,8 +64,9 @@ function talk.on(s)
   folder.start(s.dir, l) -- a file that is gone is there again
   local text = title(l)
   if l.about then text = text .. wrap(l.about .. ".", "", 0) .. "\n" end
-  text = text .. ("You are here: %s, %s. text tells the lesson again.\n"):format(state(known, l),
-    known.attempts == 0 and "not checked yet" or known.attempts == 1 and "checked once" or ("checked %d times"):format(known.attempts)) ..
+  local checked = known.attempts == 0 and "not checked yet" or known.attempts == 1 and "checked once" or
+                  ("checked %d times"):format(known.attempts)
+  text = text .. wrap(("You are here: %s, %s. text tells the lesson again."):format(state(known, l), checked), "", 0) .. "\n" ..
     ("Your job: %s\n"):format(folder.job(s.dir, l.id))
   s:show(text)
   return 0

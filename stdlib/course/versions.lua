@@ -72,13 +72,13 @@ function versions.text(columns, rows, o)
       key = text(row[1])
       line = ("%-" .. LEFT .. "s"):format(key:sub(1, LEFT - 1))
     end
-    local a, b = column[text(row[from])], is_open(row[to]) and last - 2 or column[text(row[to])]
-    local word = label(columns, row):sub(1, math.max(0, b - a - 1))
+    local a, b = column[text(row[from])], is_open(row[to]) and last or column[text(row[to])]
+    local word = label(columns, row):sub(1, math.max(0, b - a - 2))
     if a < #line then -- versions that overlap: a line of its own
       out[#out + 1] = line
       line = (" "):rep(LEFT)
     end
-    line = line .. (" "):rep(a - #line) .. "[" .. word .. ("="):rep(b - a - 1 - #word) .. (is_open(row[to]) and ">" or ")")
+    line = line .. (" "):rep(a - #line) .. "[" .. word .. ("="):rep(b - a - 2 - #word) .. (is_open(row[to]) and ">" or ")")
   end
   out[#out + 1] = line
   return table.concat(out, "\n") .. "\n"

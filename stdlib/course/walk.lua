@@ -38,7 +38,8 @@ local function ask(s, l, n)
       return true
     end
     local word = typed:match "^%s*(%S*)"
-    if #word > 1 and s.is_command(word) then
+    if word == "step" then typed = "" end -- who wants to go on need not answer
+    if typed ~= "" and #word > 1 and s.is_command(word) then
       s.typed = typed
       return false
     end
@@ -82,7 +83,7 @@ local function go(s, l, n, known)
   end
   if got.missing then
     s.progress:set(l.id, "step", got.total)
-    s:show(("There are %d steps, and you are after the last. check compares; back and goto 0 go back.\n"):format(got.total))
+    s:show(("You are after the last of %d steps. check compares; back and goto 0 go back.\n"):format(got.total))
     return 0
   end
   local text = got.text
