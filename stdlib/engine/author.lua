@@ -130,7 +130,6 @@ end
 local function squeezed(text) return (text:gsub("%s+", " "):gsub("^ ", ""):gsub(" $", "")) end
 
 local function prose(lesson, problem)
-  if not lesson.about then return end
   for _, name in ipairs { "about", "text", "explain" } do
     if squeezed(lesson[name] or "") == "" then problem("there is no " .. name) end
   end
@@ -149,6 +148,11 @@ local function prose(lesson, problem)
       if not known[amount] then problem(("%s says %s, which is no figure, no answer and no row"):format(name, amount)) end
     end)
     if squeezed(text):find(answer, 1, true) then problem(name .. " has the solution in it") end
+  end
+  for _, name in ipairs { "starter", "solution" } do -- they are read in an editor beside the text
+    for line in lesson[name]:gmatch "[^\n]+" do
+      if utf8.len(line) > WIDTH then problem(("the %s has a line over %d columns: %s"):format(name, WIDTH, line)) end
+    end
   end
 end
 

@@ -25,8 +25,8 @@ day of its last change.
 The target is the copy, a table named dw_orders. It lies in the warehouse, the
 database that the analysts ask.
 
-A job is the program that copies: here the file job.lua. A run is one execution
-of it. In this course a run begins at midnight.
+A job is the program that copies: here the file job.lua. A run is one
+execution of it. In this course a run begins at midnight.
 
 The window is the span of time that one run reads. [2026-01-20, 2026-01-22)
 holds all of 01-20 and 01-21. The square bracket says that its start belongs

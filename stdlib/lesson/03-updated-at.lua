@@ -9,7 +9,8 @@ local function look_again(condition)
 -- Orders that were not paid when they were copied: look at them again.
 execute { [[
   UPDATE dw_orders SET (amount, updated_at) =
-    (SELECT s.amount, s.updated_at FROM orders s WHERE s.order_id = dw_orders.order_id)
+    (SELECT s.amount, s.updated_at FROM orders s
+     WHERE s.order_id = dw_orders.order_id)
   WHERE  ]=] .. condition .. "\n]] }\n"
 end
 

@@ -7,7 +7,10 @@ local CLOSED = "updated_at >= :start AND updated_at <= :stop"
 local function up_to(clock, o)
   o = o or {}
   o.where = o.where or CLOSED
-  o.window = ('local window = { start = saved, stop = os.date("%%Y-%%m-%%d", os.time() - 86400) .. " %s" }\n'):format(clock)
+  o.window = ([=[
+local yesterday = os.date("%%Y-%%m-%%d", os.time() - 86400)
+local window = { start = saved, stop = yesterday .. " %s" }
+]=]):format(clock)
   o.save = common.SAVE:gsub("window%.stop", 'os.date "%%Y-%%m-%%d"')
   return common.job(o)
 end
@@ -17,8 +20,8 @@ return {
   title = "The last half second",
   about = "An end at 23:59:59 loses the rows of the day's last second",
   text = [[
-So far every updated_at was a date. Real ones hold a time as well, such as
-2026-01-21 09:30:00.500, which is half a second after half past nine.
+In the pictures so far updated_at was a date. Real ones hold a time as well,
+such as 2026-01-21 09:30:00.500, half a second after half past nine.
 
 A team wants the whole day, and knows that BETWEEN takes too much. So it lets
 the window end at the last second of the day:
@@ -31,7 +34,7 @@ fall between the two. A clock that counts fractions shows the gap:
 
                          23:59:59   .500      00:00:00
     run of 01-22   ======]
-    run of 01-23                               [=======
+    run of 01-23                              [=======
     order 107                       ^
 
 On 2026-01-21 at 23:59:59.500 a customer places order 107, for 12.00.
@@ -60,7 +63,7 @@ On 2026-01-21 at 23:59:59.500 a customer places order 107, for 12.00.
   },
   hints = {
     "How long is the time between the end of one window and the start of the next? Does a clock have a value in there?",
-    "Step 1 makes the end: 23:59:59 of the day before. A half-open window can end at the midnight itself.",
+    "Step 1 makes the end: 23:59:59 of yesterday. A half-open window can end at the midnight itself.",
     "In step 1 write stop = os.date \"%Y-%m-%d\". In step 2 write < :stop in place of <= :stop. Both are needed.",
   },
   explain = [[

@@ -4,7 +4,10 @@ local common = require "lesson.common"
 local OPEN = "updated_at >= :start"
 local NO_END = "local window = { start = saved }\n"
 local ASK_AGAIN = [=[
-execute { "UPDATE wm SET watermark = (SELECT MAX(updated_at) FROM orders) WHERE job = 'orders'" }
+execute { [[
+  UPDATE wm SET watermark = (SELECT MAX(updated_at) FROM orders)
+  WHERE job = 'orders'
+]] }
 ]=]
 local CLOCK = common.SAVE:gsub("window%.stop", 'os.date "%%Y-%%m-%%d"')
 

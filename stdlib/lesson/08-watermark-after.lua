@@ -22,8 +22,8 @@ On 2026-01-25 order 105 was paid, 22.00. The run of 2026-01-26 reads it and
 stops at that place. A few minutes later the retry begins. It reads the
 watermark first, as every run does.
 
-The next night, 2026-01-27, the run stops a little later: when it has written,
-and before it has ended. It too is tried again.
+On 2026-01-27 the run stops later, between the DELETE and the INSERT of step 3,
+and on 2026-01-28 when it has written. Each time there is a retry.
 ]],
   source = common.source(common.orders()),
   warehouse = common.warehouse(common.orders(), "2026-01-22"),

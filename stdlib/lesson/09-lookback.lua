@@ -16,7 +16,7 @@ return {
   about = "A late row is older than the watermark: a lookback reaches back for it",
   text = [[
 A late row reaches the source after the run whose window it belongs to. Its
-updated_at is old, so the next window begins behind it.
+stamp, the time in updated_at, is old, so the next window begins after it.
 
 Order 105 again. A slow system takes the payment on 2026-01-25, and saves it
 in the source on 2026-01-26 at 10:00, with updated_at 2026-01-25. From now on
@@ -34,6 +34,7 @@ again that were read before. A write by key makes that harmless.
 
 From this lesson on a job may leave SQL to lrun. The job of this lesson says:
 
+    job       grain = "day": run_start is the midnight of the run's day
     extract   which rows: a table, the column of the window, the window
     window    { since = watermark() } is [watermark, run_start)
     merge     write them by key
@@ -77,7 +78,8 @@ words are called primitives. "lrun help window" is one page about one of them.
   },
   explain = [[
 The payment was saved ten hours after the run that should have read it, with
-the stamp of the day before. Every window of the plain job began behind it.
+the stamp of the day before. Every later window of the plain job began after
+it.
 No night was wrong by itself: each one read what was there.
 
 With two days of lookback the run of 2026-01-27 asks for [2026-01-24,

@@ -43,15 +43,16 @@ others to read, arrived_at. The difference is how late it came. In the prompt
 
     lateness { from = "arrivals", by = "updated_at", arrived = "arrived_at" }
 
-    share   days  lookback   rows  missed
-    -----  -----  ---------  ----  ------
-    p50    0.083  hours(2)     10      10
-    p95    1.917  days(2)      19       1
-    p99    2.833  days(3)      20       0
-    max    2.833  days(3)      20       0
+    share   days  lookback  rows  missed
+    -----  -----  --------  ----  ------
+    p50    0.083  hours(2)    10      10
+    p95    1.917  days(2)     19       1
+    p99    2.833  days(3)     20       0
+    max    2.833  days(3)     20       0
 
-p95 says: 95 of 100 rows came no later than 1.917 days after their stamp. p95
-is short for the 95th percentile; max is the latest of all.
+p95, the 95th percentile, says: 95 of 100 rows came no later than 1.917 days
+after their stamp. max is the latest of all. lookback is what would have been
+enough.
 
 Twenty rows are a small sample. Next month one will be a little later than the
 latest that you have seen. So add a margin: one day more than the measured
@@ -59,7 +60,8 @@ need.
 
 And one row will be later than any N. No lookback finds it. A check finds it:
 once a week compare a longer range with the source, row by row. Here that is
-the last step. The reconcile in the job is what it compares by.
+the last event. It uses the last line of the job: reconcile compares the
+target with the source.
 ]],
   source = {
     { name = "orders", key = "order_id", columns = common.ORDER, rows = {

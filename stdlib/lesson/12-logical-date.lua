@@ -2,7 +2,7 @@
 local common = require "lesson.common"
 
 local function clock(days)
-  return common.day(nil, ('window(os.date("%%Y-%%m-%%d", os.time() - %d * 86400))'):format(days))
+  return common.day(nil, ('window(os.date("%%Y-%%m-%%d", os.time() - %d))'):format(days * 86400))
 end
 
 return {
@@ -19,13 +19,15 @@ and it asks the clock which day that is:
 
     os.date("%Y-%m-%d", os.time() - 86400)
 
-    asked for      19    20    21    22    23    24    25    26
-    the day              ****
-    the clock says                                     ****  ^ now
+    January        19    20    21    22    23    24    25    26
+    asked for            [=====)
+    written                                            [=====)
+    now                                                      ^
 
 The logical date of a run is the day that the run is about. It is not the day
-on which it runs. Whoever starts the run gives it: the scheduler at night
-gives yesterday, you give last Tuesday.
+on which it runs. Whoever starts the run gives it. At night that is the
+scheduler, the program that starts jobs at their time: it gives yesterday. By
+day it is you: you give last Tuesday.
 
     lrun job.lua --logical-date 2026-01-20
 

@@ -30,8 +30,8 @@ empty, and nobody may see that, nor may a stop leave it so.
                             AND order_date <  '2026-01-21'
     INSERT INTO dw_orders SELECT ... the same window ...
 
-lrun has a word for it, overwrite_partition. The machine stops once in the
-middle of the write in this lesson, and the day is run again.
+lrun has a word for it, overwrite_partition. In this lesson the machine stops
+once in the middle of the write, and the day is run again.
 ]],
   source = common.source {
     { 104, "2026-01-19", 35.00, "2026-01-19" }, { 105, "2026-01-20", 22.00, "2026-01-25" },

@@ -24,8 +24,9 @@ return {
   about = "Oldest first, one day at a time, checked, stopped, written down",
   text = [[
 Three days are wrong: 2026-01-19, 2026-01-20 and 2026-01-21. The job of this
-lesson takes them in one go. It reads the parameters from and to, and writes
-the whole range in one run, without a check.
+lesson takes them in one go. It asks for the first and the last day, with
+param "from" and param "to", and writes the whole range in one run, without a
+check.
 
 Suppose that the middle day turns out wrong, or that the machine stops. What
 has been done, and what has not? What do you run next? A safe backfill has an
@@ -45,13 +46,13 @@ against target:
     2026-01-20   rows 1 = 1   amount 22.00 = 22.00
     2026-01-21   rows 1 = 1   amount 70.00 = 70.00
 
-lrun has a command for it, and does the steps 1, 2, 5 and 6:
+lrun has a command for it, which does steps 1, 2, 5 and 6:
 
     lrun backfill job.lua --from 2026-01-19 --to 2026-01-21
 
-It calls the job once for each date. What is left for the job are steps 3 and
-4: write the day that it is told, and check it. As in lesson 14 the job reads
-the feed, where order 105 has no amount, and is checked against orders.
+It calls the job once for each date. Steps 3 and 4 are the job's: write the day
+that it is told, and check it. As in lesson 14 the job reads the feed, where
+order 105 has no amount yet, and is checked against orders.
 ]],
   source = common.with_feed(ORDERS, { ORDERS[1], { 105, "2026-01-20", false, "2026-01-20" }, ORDERS[3] }),
   warehouse = (function()

@@ -1,24 +1,32 @@
 -- Revenue by country for past days: the country a customer lived in on that day.
-local HEAD = [[
+local function revenue(country, join, day)
+  return ([=[
 job { transaction = "manual" }
-local day = tostring(logical_date)
+
+local one = { day = %s }
+
 execute { "BEGIN" }
-execute { "DELETE FROM dw_revenue WHERE order_date = :day", params = { day = day } }
-]]
-
-local ON_THAT_DAY = HEAD .. [[
-execute { "INSERT INTO dw_revenue(order_date, country, revenue) SELECT o.order_date, d.country, SUM(o.amount) FROM orders o " ..
-          "JOIN dim_customer d ON d.customer_id = o.customer_id AND o.order_date >= d.valid_from AND o.order_date < d.valid_to " ..
-          "WHERE o.order_date = :day GROUP BY o.order_date, d.country", params = { day = day } }
+execute { "DELETE FROM dw_revenue WHERE order_date = :day", params = one }
+execute { [[
+  INSERT INTO dw_revenue(order_date, country, revenue)
+  SELECT o.order_date, %s, SUM(o.amount)
+  FROM   orders o
+  %s
+  WHERE  o.order_date = :day
+  GROUP  BY o.order_date, %s
+]], params = one }
 execute { "COMMIT" }
-]]
+]=]):format(day or "tostring(logical_date)", country, join, country)
+end
 
-local TODAY = HEAD .. [[
-execute { "INSERT INTO dw_revenue(order_date, country, revenue) SELECT o.order_date, c.country, SUM(o.amount) FROM orders o " ..
-          "JOIN customers c ON c.customer_id = o.customer_id WHERE o.order_date = :day GROUP BY o.order_date, c.country",
-          params = { day = day } }
-execute { "COMMIT" }
-]]
+-- The version of each customer, by a condition on the order's day.
+local function version(condition, day) return revenue("d.country", [=[
+JOIN   dim_customer d
+    ON   d.customer_id = o.customer_id
+   AND   ]=] .. condition, day) end
+
+local ON_THAT_DAY = version "o.order_date >= d.valid_from AND o.order_date < d.valid_to"
+local TODAY = revenue("c.country", "JOIN   customers c ON c.customer_id = o.customer_id")
 
 local CUSTOMER = { { "customer_id", "INTEGER", "id" }, { "name", "TEXT" }, { "country", "TEXT" } }
 
@@ -44,8 +52,9 @@ true. SCD is the name for it in books, slowly changing dimension.
     1  DE             2026-01-08   9999-12-31
 
     January    03    04    05    06    07    08    09    10
-    Asha       IN [=============================) DE [=========
-    orders     o101 40.00                    o102 25.50  o103 (Ravi, IN)
+    Asha IN    ==============================)
+    Asha DE                                  [==============
+    orders     o101 40.00                    o102 25.50  o103 50.00 (Ravi, IN)
 
 The revenue of 2026-01-03 to 2026-01-10 is to be made again, day by day. The
 job of this lesson joins the orders with customers. You want the version that
@@ -127,12 +136,13 @@ overwrite_partition { revenue, into = "dw_revenue" }
   mutants = {
     { name = "today's customers", rule = "R16", class = "WRONG GROUP", key = "2026-01-03", job = TODAY },
     { name = "the version's end is included", rule = "R16", class = "WRONG GROUP", key = "2026-01-08",
-      job = (ON_THAT_DAY:gsub("o.order_date >= d.valid_from AND o.order_date < d.valid_to",
-                              "o.order_date > d.valid_from AND o.order_date <= d.valid_to")) },
+      job = version "o.order_date > d.valid_from AND o.order_date <= d.valid_to" },
+    { name = "both ends of the version, with BETWEEN", rule = "R16", class = "ORPHAN", key = "2026-01-08",
+      job = version "o.order_date BETWEEN d.valid_from AND d.valid_to" },
     { name = "all days again", rule = "R11", class = "ORPHAN", key = "2026-01-08",
-      job = (ON_THAT_DAY:gsub("WHERE [o.]*order_date = :day", "WHERE :day IS NOT NULL")) },
-    { name = "the day before", rule = "R10", class = "MISSING", key = "2026-01-03",
-      job = (ON_THAT_DAY:gsub("tostring%(logical_date%)", 'os.date("%%Y-%%m-%%d", os.time() - 14 * 86400)')) },
+      job = (ON_THAT_DAY:gsub("order_date = :day", "order_date IS NOT :day || ' '")) },
+    { name = "five days after", rule = "R10", class = "MISSING", key = "2026-01-03",
+      job = version("o.order_date >= d.valid_from AND o.order_date < d.valid_to", "tostring(logical_date + days(5))") },
   },
   figures = {
     { "SELECT printf('%.2f', SUM(revenue)) FROM dw_revenue WHERE country = 'IN'", "warehouse", is = "90.00" },

@@ -8,23 +8,30 @@ local day = mark:sub(1, 10)
 ]]
 
 local NEWER = [[
-execute { "CREATE TEMP TABLE IF NOT EXISTS newer AS SELECT * FROM target WHERE 0" }
+execute { "CREATE TEMP TABLE IF NOT EXISTS newer AS " ..
+          "SELECT * FROM target WHERE 0" }
 execute { "DELETE FROM newer" }
-execute { "INSERT INTO newer SELECT id, load_date, updated_at, amount FROM source_rows WHERE updated_at > :mark", params = { mark = mark } }
+execute { "INSERT INTO newer SELECT id, load_date, updated_at, amount " ..
+          "FROM source_rows WHERE updated_at > :mark",
+          params = { mark = mark } }
 execute { "DELETE FROM target WHERE id IN (SELECT id FROM newer)" }
 execute { "INSERT INTO target SELECT * FROM newer" }
 ]]
 
 local SAVE = [[
-execute { "UPDATE state SET watermark = (SELECT MAX(updated_at) FROM target)" }
+execute { "UPDATE state SET watermark = " ..
+          "(SELECT MAX(updated_at) FROM target)" }
 ]]
 
 local DELETE = [[
-execute { "DELETE FROM target WHERE load_date = :day", params = { day = day } }
+execute { "DELETE FROM target WHERE load_date = :day",
+          params = { day = day } }
 ]]
 
 local INSERT = [[
-execute { "INSERT INTO target SELECT id, load_date, updated_at, amount FROM source_rows WHERE load_date = :day", params = { day = day } }
+execute { "INSERT INTO target SELECT id, load_date, updated_at, amount " ..
+          "FROM source_rows WHERE load_date = :day",
+          params = { day = day } }
 ]]
 
 local function atomic(body) return HEAD .. 'execute { "BEGIN" }\n' .. body .. 'execute { "COMMIT" }\n' end
@@ -115,8 +122,7 @@ and write again the days in which late rows land.
     { id = "R18", text = "the mark goes to the newest value loaded", event = 6 },
     { id = "R7", text = "the same run twice leaves the same rows", event = 2 },
   },
-  starter = HEAD .. "execute { \"INSERT INTO target SELECT id, load_date, updated_at, amount FROM source_rows " ..
-    "WHERE updated_at > :mark\", params = { mark = mark } }\n" .. SAVE,
+  starter = HEAD .. INSERT:gsub("load_date = :day", "updated_at > :mark"):gsub("day = day", "mark = mark") .. SAVE,
   solution = atomic(NEWER .. SAVE .. DELETE .. INSERT),
   others = {
     { name = "at or above the mark, an upsert", job = HEAD .. [[

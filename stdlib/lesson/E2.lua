@@ -6,11 +6,14 @@ local day = tostring(logical_date)
 ]]
 
 local DELETE = [[
-execute { "DELETE FROM target WHERE load_date = :day", params = { day = day } }
+execute { "DELETE FROM target WHERE load_date = :day",
+          params = { day = day } }
 ]]
 
 local INSERT = [[
-execute { "INSERT INTO target(id, load_date, amount) SELECT id, load_date, amount FROM source_rows WHERE load_date = :day",
+execute { "INSERT INTO target(id, load_date, amount) " ..
+          "SELECT id, load_date, amount FROM source_rows " ..
+          "WHERE load_date = :day",
           params = { day = day } }
 ]]
 

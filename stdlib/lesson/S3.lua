@@ -7,12 +7,16 @@ local day = tostring(logical_date)
 ]]
 
 local DELETE = [[
-execute { "DELETE FROM dw_orders WHERE ordered_at >= :day AND ordered_at < date(:day, '+1 day')", params = { day = day } }
+execute { "DELETE FROM dw_orders " ..
+          "WHERE ordered_at >= :day AND ordered_at < date(:day, '+1 day')",
+          params = { day = day } }
 ]]
 
 local INSERT = [[
-execute { "INSERT INTO dw_orders(order_id, ordered_at, amount) SELECT order_id, ordered_at, amount FROM orders " ..
-          "WHERE ordered_at >= :day AND ordered_at < date(:day, '+1 day')", params = { day = day } }
+execute { "INSERT INTO dw_orders(order_id, ordered_at, amount) " ..
+          "SELECT order_id, ordered_at, amount FROM orders " ..
+          "WHERE ordered_at >= :day AND ordered_at < date(:day, '+1 day')",
+          params = { day = day } }
 ]]
 
 local function atomic(body) return HEAD .. 'execute { "BEGIN" }\n' .. body .. 'execute { "COMMIT" }\n' end

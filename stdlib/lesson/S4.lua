@@ -4,19 +4,24 @@ local common = require "lesson.common"
 
 local CHECKED = [[
 local function totals(table_name, connection)
-  return query { "SELECT COUNT(*) AS n, round(SUM(tax) * 100) AS tax FROM " .. table_name .. " WHERE sold_on = :day",
+  return query { "SELECT COUNT(*) AS n, round(SUM(tax) * 100) AS tax FROM " ..
+                 table_name .. " WHERE sold_on = :day",
                  params = { day = day }, connection = connection }[1]
 end
 local books, here = totals("receipts", "source"), totals("dw_tax")
 ]]
 
 local STOP = [[
-if books.n ~= here.n or books.tax ~= here.tax then error("the day " .. day .. " differs") end
+if books.n ~= here.n or books.tax ~= here.tax then
+  error("the day " .. day .. " differs")
+end
 ]]
 
 local COPY = [[
 execute { "DELETE FROM dw_tax WHERE sold_on = :day", params = { day = day } }
-execute { "INSERT INTO dw_tax(receipt_id, sold_on, tax) SELECT receipt_id, sold_on, tax FROM tax_lines WHERE sold_on = :day",
+execute { "INSERT INTO dw_tax(receipt_id, sold_on, tax) " ..
+          "SELECT receipt_id, sold_on, tax FROM tax_lines " ..
+          "WHERE sold_on = :day",
           params = { day = day } }
 ]]
 
@@ -27,7 +32,9 @@ execute { "INSERT INTO finished(day) VALUES (:day)", params = { day = day } }
 ]]
 
 local SKIP = [[
-if #query { "SELECT day FROM finished WHERE day = :day", params = { day = day } } > 0 then return end
+local done = query { "SELECT day FROM finished WHERE day = :day",
+                     params = { day = day } }
+if #done > 0 then return end
 ]]
 
 local DAY = [[

@@ -1,8 +1,8 @@
 -- S5, revenue by country: past days with the customer's country and the currency's rate
 -- of each day, and a check that a total alone would pass.
 local function job(o)
-  local rate, dim = o.rate or "r.valid_from <= o.order_date AND o.order_date < r.valid_to",
-                    o.dim or "d.valid_from <= o.order_date AND o.order_date < d.valid_to"
+  local rate = o.rate or 'r.valid_from <= o.order_date " ..\n          "AND o.order_date < r.valid_to'
+  local dim = o.dim or 'd.valid_from <= o.order_date " ..\n          "AND o.order_date < d.valid_to'
   local day = o.day or "tostring(logical_date)"
   local join = o.join or "LEFT JOIN"
   local text = [[
@@ -11,12 +11,17 @@ job { transaction = "manual" }
 local day = DAY
 
 execute { "BEGIN" }
-execute { "DELETE FROM dw_revenue WHERE order_date = :day", params = { day = day } }
+execute { "DELETE FROM dw_revenue WHERE order_date = :day",
+          params = { day = day } }
 execute { "INSERT INTO dw_revenue(order_date, country, revenue) " ..
-          "SELECT o.order_date, d.country, SUM(o.amount * r.rate) FROM orders o " ..
-          "JOIN TABLE d ON d.customer_id = o.customer_id AND DIM " ..
-          "JOINRATE rates r ON r.currency = o.currency AND RATE " ..
-          "WHERE o.order_date = :day GROUP BY o.order_date, d.country", params = { day = day } }
+          "SELECT o.order_date, d.country, SUM(o.amount * r.rate) " ..
+          "FROM orders o " ..
+          "JOIN TABLE d ON d.customer_id = o.customer_id " ..
+          "AND DIM " ..
+          "JOINRATE rates r ON r.currency = o.currency " ..
+          "AND RATE " ..
+          "WHERE o.order_date = :day GROUP BY o.order_date, d.country",
+          params = { day = day } }
 ]]
   text = text:gsub("DAY", (day:gsub("%%", "%%%%"))):gsub("JOINRATE", join):gsub("RATE", rate)
              :gsub("TABLE", o.table or "dim_customer"):gsub("DIM", dim)
@@ -26,12 +31,20 @@ end
 local TOTALS = [[
 
 -- What the books say of the day, against what was written.
-local books = query { "SELECT revenue FROM day_totals WHERE order_date = :day", params = { day = day }, connection = "source" }
-local here = query { "SELECT SUM(revenue) AS revenue FROM dw_revenue WHERE order_date = :day", params = { day = day } }[1].revenue
+local books = query {
+  "SELECT revenue FROM day_totals WHERE order_date = :day",
+  params = { day = day }, connection = "source",
+}
+local here = query {
+  "SELECT SUM(revenue) AS revenue FROM dw_revenue WHERE order_date = :day",
+  params = { day = day },
+}[1].revenue
 ]]
 
 local CHECK = TOTALS .. [[
-if #books > 0 and books[1].revenue ~= here then error("revenue of " .. day .. " differs from the books") end
+if #books > 0 and books[1].revenue ~= here then
+  error("revenue of " .. day .. " differs from the books")
+end
 ]]
 
 local SKIPS_NULL = TOTALS .. [[
@@ -182,8 +195,8 @@ reconcile { extract { from = "day_totals", by = "order_date", window = window() 
     { name = "the clock's day, nineteen days back", rule = "R10", class = "MISSING", key = "2026-01-05",
       job = job { day = 'os.date("%Y-%m-%d", os.time() - 19 * 86400)' } },
     { name = "all days again", rule = "R11", class = "MISSING", key = "2026-01-02",
-      job = (job { check = CHECK }:gsub("WHERE order_date = :day\", params = { day = day } }\nexecute { \"INSERT",
-                                        "WHERE :day IS NOT NULL\", params = { day = day } }\nexecute { \"INSERT")) },
+      job = (job { check = CHECK }:gsub("DELETE FROM dw_revenue WHERE order_date = :day",
+                                        "DELETE FROM dw_revenue WHERE :day IS NOT NULL")) },
   },
   figures = {
     { "SELECT printf('%.2f', SUM(revenue)) FROM dw_revenue WHERE country = 'IN' AND order_date BETWEEN '2026-01-03' AND '2026-01-10'",

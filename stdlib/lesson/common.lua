@@ -52,6 +52,13 @@ common.TODAY = [=[
 local window = { start = saved, stop = os.date "%Y-%m-%d" }
 ]=]
 
+-- Said at the head of a job in SQL, where a learner meets the words.
+local ABOUT = [=[
+-- Copies what has changed in orders to dw_orders. "manual": the job itself
+-- begins and commits. query asks the warehouse, execute changes it; a :name
+-- in the SQL takes its value from params.
+]=]
+
 local MANUAL = [=[
 job { transaction = "manual" }
 
@@ -59,7 +66,8 @@ job { transaction = "manual" }
 
 local SAVED = [=[
 -- 1. The saved watermark, and the window of this run.
-local saved = query { "SELECT watermark FROM wm WHERE job = 'orders'" }[1].watermark
+local saved =
+  query { "SELECT watermark FROM wm WHERE job = 'orders'" }[1].watermark
 ]=]
 
 local READ = [=[
@@ -74,7 +82,10 @@ execute { [[
 ]=]
 
 common.DELETE = [=[
-execute { "DELETE FROM dw_orders WHERE order_id IN (SELECT order_id FROM staged)" }
+execute { [[
+  DELETE FROM dw_orders
+  WHERE  order_id IN (SELECT order_id FROM staged)
+]] }
 ]=]
 
 common.INSERT = [=[
@@ -84,7 +95,8 @@ execute { "INSERT INTO dw_orders SELECT * FROM staged" }
 common.BY_KEY = common.DELETE .. common.INSERT
 
 common.SAVE = [=[
-execute { "UPDATE wm SET watermark = :mark WHERE job = 'orders'", params = { mark = window.stop } }
+execute { "UPDATE wm SET watermark = :mark WHERE job = 'orders'",
+          params = { mark = window.stop } }
 ]=]
 
 -- The same two in another form: change what is there, add what is not.
@@ -120,7 +132,7 @@ function common.job(o)
   local save = "-- 4. Save the watermark.\n" .. (o.save or common.SAVE)
   local body = read .. (o.first and save .. "\n" .. write or write .. save)
   if not o.each then body = 'execute { "BEGIN" }\n\n' .. body .. '\nexecute { "COMMIT" }\n' end
-  return MANUAL .. SAVED .. (o.window or common.TODAY) .. "\n" .. body
+  return ABOUT .. MANUAL .. SAVED .. (o.window or common.TODAY) .. "\n" .. body
 end
 
 -- The job that adds what it has read, with other steps changed too.
@@ -136,13 +148,23 @@ common.CHECK = [=[
 local since = param("check", "")
 if since ~= "" then
   local there, wrong = {}, {}
-  for _, d in ipairs(query { "SELECT * FROM dw_orders" }) do there[d.order_id] = d end
-  for _, s in ipairs(query { "SELECT * FROM orders WHERE updated_at >= :since AND updated_at < :saved ORDER BY order_id",
-                             params = { since = since, saved = saved }, connection = "source" }) do
-    local d = there[s.order_id]
-    if not d or d.amount ~= s.amount or d.updated_at ~= s.updated_at then wrong[#wrong + 1] = tostring(s.order_id) end
+  for _, d in ipairs(query { "SELECT * FROM dw_orders" }) do
+    there[d.order_id] = d
   end
-  if #wrong > 0 then error("differs from the source: " .. table.concat(wrong, " ")) end
+  local rows = query {
+    "SELECT * FROM orders WHERE updated_at >= :since " ..
+    "AND updated_at < :saved ORDER BY order_id",
+    params = { since = since, saved = saved }, connection = "source",
+  }
+  for _, s in ipairs(rows) do
+    local d = there[s.order_id]
+    if not d or d.amount ~= s.amount or d.updated_at ~= s.updated_at then
+      wrong[#wrong + 1] = tostring(s.order_id)
+    end
+  end
+  if #wrong > 0 then
+    error("differs from the source: " .. table.concat(wrong, " "))
+  end
   return
 end
 ]=]
@@ -199,7 +221,10 @@ end
 local DAY = [=[
 job { grain = "day" }
 
-local orders = extract { from = "orders", by = "order_date", window = %s }
+local orders = extract {
+  from = "orders", by = "order_date",
+  window = %s,
+}
 
 %s
 ]=]
@@ -228,8 +253,12 @@ end
 local FEED = [=[
 job { grain = "day" }
 
-local orders = extract { from = "feed", by = "order_date", window = window() }
-local placed = extract { from = "orders", by = "order_date", window = window() }
+local orders = extract {
+  from = "feed", by = "order_date", window = window(),
+}
+local placed = extract {
+  from = "orders", by = "order_date", window = window(),
+}
 
 overwrite_partition { orders, into = "dw_orders" }
 %s

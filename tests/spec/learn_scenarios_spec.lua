@@ -1,17 +1,10 @@
 -- The scenarios of learn prove themselves; a random history is one more.
 local World = require "world"
+local lessons = require "lessons"
 local random = require "random"
 
--- The lessons in their order, as a wrong name lists them.
-local function lessons()
-  local list = {}
-  local r = World.new({ source = false, warehouse = false }):lrun("learn", "author", "check", "no lesson is named so, nor nearly so")
-  for id in r.err:match("known: ([^\n]*)"):gmatch "[^, ]+" do list[#list + 1] = id end
-  return list
-end
-
 describe("learn's scenarios", function()
-  for _, id in ipairs(lessons()) do
+  for _, id in ipairs(lessons.list()) do
     it(id .. ": the starter fails, the solutions pass on 20 seeds, each mutant fails as it says", function()
       local w = World.new { source = false, warehouse = false }
       local r = w:lrun("learn", "author", "check", id)
@@ -24,7 +17,7 @@ describe("learn's scenarios", function()
     local broken = {}
     local path = package.path
     package.path = World.root .. "/stdlib/?.lua;" .. path
-    for _, id in ipairs(lessons()) do
+    for _, id in ipairs(lessons.list()) do
       for _, m in ipairs(require("lesson." .. id).mutants) do broken[m.rule] = (broken[m.rule] or 0) + 1 end
     end
     package.path = path
@@ -32,7 +25,7 @@ describe("learn's scenarios", function()
   end)
 
   it("are all there, in the order in which they are learned", function()
-    local list = lessons()
+    local list = lessons.list()
     assert.is_true(#list >= 6, table.concat(list, " "))
     for i = 2, #list do assert.is_true(list[i - 1] < list[i], list[i]) end
   end)
@@ -42,10 +35,10 @@ end)
 local SENSOR = [=[
 local ROW = { { "id", "INTEGER", "id" }, { "seen", "TEXT", "date" }, { "value", "DECIMAL(10,2)", "amount" } }
 local function job(where, first)
-  return 'job { transaction = "manual" }\n' .. (first or "") ..
-    'execute { "INSERT INTO readings SELECT id, seen, value FROM sensor WHERE ' .. where .. '", params = { day = tostring(logical_date) } }\n'
+  return 'job { transaction = "manual" }\nlocal one = { day = tostring(logical_date) }\n' .. (first or "") ..
+    'execute { "INSERT INTO readings SELECT * FROM sensor WHERE ' .. where .. '", params = one }\n'
 end
-local DELETE = 'execute { "DELETE FROM readings WHERE seen = :day", params = { day = tostring(logical_date) } }\n'
+local DELETE = 'execute { "DELETE FROM readings WHERE seen = :day", params = one }\n'
 return {
   id = "sensor", title = "A day of readings", about = "A day is written as a whole",
   text = [[
@@ -102,6 +95,8 @@ describe("author check", function()
     { "tab", "    seen   03-01", "    seen\t03-01", "text has a tab" },
     { "number of hints", '"two", ', "", "fewer than 3 hints" },
     { "explanation, one that is not there", "explain = \"The day had 2 rows.\",", "", "there is no explain" },
+    { "file with nothing about it", 'about = "A day is written as a whole",', "", "there is no about" },
+    { "job that is too wide", "INSERT INTO readings SELECT", "INSERT INTO readings" .. (" "):rep(40) .. "SELECT", "the starter has a line over" },
     { "hint that is the answer", '"three"', 'job("seen = :day", DELETE)', "hint 3 has the solution in it" },
   }
   for _, c in ipairs(wrong) do
