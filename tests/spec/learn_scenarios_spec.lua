@@ -36,7 +36,7 @@ local SENSOR = [=[
 local ROW = { { "id", "INTEGER", "id" }, { "seen", "TEXT", "date" }, { "value", "DECIMAL(10,2)", "amount" } }
 local function job(where, first)
   return 'job { transaction = "manual" }\nlocal one = { day = tostring(logical_date) }\n' .. (first or "") ..
-    'execute { "INSERT INTO readings SELECT * FROM sensor WHERE ' .. where .. '", params = one }\n'
+    'execute { "INSERT INTO readings SELECT * FROM sensor WHERE ' .. where .. '",\n  params = one }\n'
 end
 local DELETE = 'execute { "DELETE FROM readings WHERE seen = :day", params = one }\n'
 return {
@@ -96,7 +96,7 @@ describe("author check", function()
     { "number of hints", '"two", ', "", "fewer than 3 hints" },
     { "explanation, one that is not there", "explain = \"The day had 2 rows.\",", "", "there is no explain" },
     { "file with nothing about it", 'about = "A day is written as a whole",', "", "there is no about" },
-    { "job that is too wide", "INSERT INTO readings SELECT", "INSERT INTO readings" .. (" "):rep(40) .. "SELECT", "the starter has a line over" },
+    { "job that is too wide", "INSERT INTO readings SELECT", "INSERT INTO readings" .. (" "):rep(60) .. "SELECT", "the starter has a line over" },
     { "hint that is the answer", '"three"', 'job("seen = :day", DELETE)', "hint 3 has the solution in it" },
   }
   for _, c in ipairs(wrong) do
