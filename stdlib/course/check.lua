@@ -131,7 +131,7 @@ function check.watch(s)
       if status == 130 then break end
       local _, known = s:here()
       if known.passed_at and status == 0 then break end
-      core.write(("watching %s: each save is checked; q and Enter leaves\n"):format(path))
+      core.write(wrap(("watching %s: each save is checked; q and Enter leaves"):format(path), "\n", 0) .. "\n")
       core.flush()
     end
     if core.typed(250) then

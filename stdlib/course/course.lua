@@ -32,7 +32,7 @@ local commands = {
   next = function(s) return talk.next(s) end,
   reset = function(s, a) return talk.reset(s, a) end,
   help = function(s)
-    s:show(manual.lines "" .. "\n")
+    s:show(manual.lines() .. "\n")
     return 0
   end,
 }
@@ -84,11 +84,11 @@ local function run(s, name, a)
   return fail.show(status, s.o.json)
 end
 
-local QUIET = { help = true, list = true, watch = true } -- they say themselves what comes next, or nothing
+local QUIET = { help = true, list = true } -- for whom they are enough, where no prompt follows
 
 local function footer(s, name, status)
   if not s.progress or not s.progress:current() then return end
-  if QUIET[name] and not (s.loop and name ~= "watch") then return end
+  if QUIET[name] and not s.loop then return end
   local ok, text = pcall(name == "check" and check.footer or s.now, s, status)
   if ok and not s.typed then
     core.write("\n" .. text)
@@ -113,6 +113,9 @@ local function loop(s)
     elseif not line then break
     elseif line:find "%S" then
       local a, problem = parse(line)
+      for _, known in ipairs { "lrun", "learn" } do -- as it is typed in a shell
+        if a and a[1] == known then table.remove(a, 1) end
+      end
       local word = a and table.remove(a, 1)
       if word and reader.leave[word] and #a == 0 then break end
       if not a then status = s.usage(problem, "see help")

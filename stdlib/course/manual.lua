@@ -1,14 +1,15 @@
 -- What can be typed in the course, for its prompt and for lrun help learn.
+local wrap = require "show.wrap"
 local manual = {}
 
 manual.words = {
-  { "step", "play the next event of the timeline with your job, and tell what happened" },
+  { "step", "play the next event with your job, and tell what happened" },
   { "back, goto N", "the step before; step N, 0 being before the first" },
-  { "check [ID] [-f FILE]", "play it all from the start, and compare with the source" },
+  { "check [ID] [-f FILE]", "play it all from the start, and compare" },
   { "watch", "check again whenever the job is saved" },
   { "hint", "the next of the lesson's hints" },
-  { "show WHAT [--at N]", "timeline, partitions, scd, state, diff, trace or sql, after a step" },
-  { "try [--at N]", "SQL and primitives on a copy of the databases; nothing there counts" },
+  { "show WHAT [--at N]", "timeline, partitions, scd, state, diff, trace, sql" },
+  { "try [--at N]", "SQL and primitives on a copy; nothing there counts" },
   { "diff", "what you changed in the job" },
   { "solution", "one solution, when it is asked for twice" },
   { "text [ID]", "the lesson's text again" },
@@ -18,11 +19,15 @@ manual.words = {
   { "q, quit, exit, \\q, Ctrl-D", "leave; lrun learn comes back to the same place" },
 }
 
-function manual.lines(prefix)
+function manual.lines()
   local out = {}
   for _, w in ipairs(manual.words) do
-    local first = w[1]:find "^q," and w[1] or prefix .. w[1]
-    out[#out + 1] = #first <= 22 and ("  %-22s %s"):format(first, w[2]) or "  " .. first .. "\n" .. (" "):rep(25) .. w[2]
+    local first = "  " .. w[1]
+    if #first > 24 then
+      out[#out + 1] = first
+      first = ""
+    end
+    out[#out + 1] = wrap(w[2], ("%-25s"):format(first), 25)
   end
   return table.concat(out, "\n")
 end
@@ -31,7 +36,7 @@ manual.page = [[
 lrun learn goes on where you were, and leads you the first time. It is a prompt on a terminal, and reads a line at a
 time from a pipe; each word below is a command of its own too: lrun learn step.
 
-]] .. manual.lines "" .. [[
+]] .. manual.lines() .. [[
 
 
 The course is a folder: a folder for each lesson with job.lua and README.txt, and .learn/progress.db. It is the

@@ -66,6 +66,8 @@ function Session:paint(text)
   return text
 end
 
+local BELOW = 3 -- lines that follow a text: what can be typed
+
 local function count_lines(text) return select(2, text:gsub("\n", "")) end
 
 -- Up to n lines of a text, rather to the end of a paragraph, and not between what
@@ -82,11 +84,11 @@ local function cut(text, n)
   return text:sub(1, at), (text:sub(at + 1):gsub("^\n+", ""))
 end
 
--- room: lines that the caller will add below.
-function Session:show(text, room)
+-- A page at a time on a terminal; whole: all at once.
+function Session:show(text, whole)
   text = self:paint(text)
   local height = core.height() - 1
-  while self.terminal and count_lines(text) + (room or 3) > height do
+  while self.terminal and not whole and count_lines(text) + BELOW > height do
     local page
     page, text = cut(text, height - 1)
     core.write(page)

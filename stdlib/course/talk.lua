@@ -99,7 +99,7 @@ function talk.list(s)
     if #left + 2 + #right > 78 then left = left:sub(1, 74 - #right) .. ".." end
     out[#out + 1] = right == "" and left or left .. (" "):rep(math.max(2, 78 - #left - #right)) .. right
   end
-  s:show(table.concat(out, "\n") .. "\n")
+  s:show(table.concat(out, "\n") .. "\n", not s.loop)
   return 0
 end
 
