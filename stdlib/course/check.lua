@@ -9,6 +9,7 @@ local rules = require "engine.rules"
 local stage = require "course.stage"
 local timeline = require "engine.timeline"
 local walk = require "course.walk"
+local width = require "show.width"
 local wrap = require "show.wrap"
 local check = {}
 
@@ -46,19 +47,19 @@ end
 local function rule_line(l, known, rule)
   local left = ("RULE    %s %s"):format(rule, rules[rule] or "")
   local hints = #(l.hints or {})
-  local right = l.id
+  local right, wide = l.id, width()
   if known and hints > 0 then
     right = right .. (known.hints < hints and (", hint %d of %d"):format(known.hints + 1, hints) or ", all hints seen")
   end
-  if #left + 3 + #right > 78 then return left .. "\n" end
-  return left .. (" "):rep(78 - #left - #right) .. right .. "\n"
+  if #left + 3 + #right > wide then return left .. "\n" end
+  return left .. (" "):rep(wide - #left - #right) .. right .. "\n"
 end
 
-local function ending(s, l, known, first)
+local function ending(l, known, first)
   local how = known.solution_at and ", after a look at the solution" or known.attempts <= 1 and " at the first check" or
               (" at check %d"):format(known.attempts)
   local out = { wrap(l.id .. how .. ", and once more with other dates, ids and amounts", "PASSED  ", 8) .. "\n" }
-  if l.explain then out[#out + 1] = prose.text(l.explain, s.width) end
+  if l.explain then out[#out + 1] = prose.text(l.explain) end
   if not first then out[#out + 1] = "It was passed before.\n" end
   return table.concat(out, "\n")
 end
@@ -88,7 +89,7 @@ function check.run(s, id, file)
   local status = walk.finish(r)
   if status then return status end
   local head = "check " .. l.id
-  local text = { head .. (" "):rep(math.max(3, 78 - #head - #r.head)) .. r.head .. "\n" }
+  local text = { head .. (" "):rep(math.max(3, width() - #head - #r.head)) .. r.head .. "\n" }
   if r.variant then text[#text + 1] = "It passes as written. This is the same story with other dates, ids and amounts.\n" end
   if r.failed then text[#text + 1] = "ERROR   " .. r.failed .. "\n" end
   if r.text then text[#text + 1] = r.text end
@@ -96,7 +97,7 @@ function check.run(s, id, file)
   if r.review then text[#text + 1] = "\n" .. r.review end
   if r.status == 0 and not file then
     local first = s.progress:once(l.id, "passed_at")
-    text[#text + 1] = (r.review and "\n" or "") .. ending(s, l, known, first)
+    text[#text + 1] = (r.review and "\n" or "") .. ending(l, known, first)
   elseif r.status == 0 then
     text[#text + 1] = ("PASSED  %s, and not counted: only %s is\n"):format(shown, folder.job(s.dir, l.id))
   end

@@ -2,6 +2,7 @@
 local picture = require "engine.picture"
 local timeline = require "engine.timeline"
 local truth = require "engine.truth"
+local width = require "show.width"
 local wrap = require "show.wrap"
 local difference = {}
 
@@ -25,8 +26,8 @@ function difference.sides(t, d)
   for i, name in ipairs(t.columns) do
     if not key[name] and (not both or have[i] ~= want[i]) then
       local a, b = have and name .. " " .. have[i] or "", want and name .. " " .. want[i] or ""
-      local width = both and math.max(#a, #b) or 0
-      left[#left + 1], right[#right + 1] = a .. (" "):rep(width - #a), b .. (" "):rep(width - #b)
+      local wide = both and math.max(#a, #b) or 0
+      left[#left + 1], right[#right + 1] = a .. (" "):rep(wide - #a), b .. (" "):rep(wide - #b)
     end
   end
   local function side(parts, entry)
@@ -42,7 +43,7 @@ end
 function difference.line(first, parts)
   local out, line = {}, first .. (parts[1] or "")
   for i = 2, #parts do
-    if #line + 3 + #parts[i] > 78 then
+    if #line + 3 + #parts[i] > width() then
       out[#out + 1] = line
       line = (" "):rep(#first) .. parts[i]
     else

@@ -12,8 +12,7 @@ Session.__index = Session
 
 -- o: of the command line. dir: the course's folder. Nothing is made yet.
 function session.new(o, dir)
-  return setmetatable({ o = o, dir = dir, terminal = core.isatty(0) and core.isatty(1),
-                        width = math.max(40, math.min(78, core.width() - 1)) }, Session)
+  return setmetatable({ o = o, dir = dir, terminal = core.isatty(0) and core.isatty(1) }, Session)
 end
 
 -- The progress, where there is some; with make, the folder is made.
@@ -68,20 +67,27 @@ end
 
 local BELOW = 3 -- lines that follow a text: what can be typed
 
-local function count_lines(text) return select(2, text:gsub("\n", "")) end
+-- Rows of the screen that a line takes.
+local function rows(line, width) return math.max(1, (#line:gsub("\27%[%d*m", "") + width - 1) // width) end
+
+local function count_lines(text)
+  local n, width = 0, core.width()
+  for line in text:gmatch "([^\n]*)\n" do n = n + rows(line, width) end
+  return n
+end
 
 -- Up to n lines of a text, rather to the end of a paragraph, and not between what
 -- announces something and that; and the rest.
 local function cut(text, n)
-  local at, good, lines = 0, nil, 0
+  local at, good, lines, width = 0, nil, 0, core.width()
   for line, stop in text:gmatch "([^\n]*)()\n" do
-    lines = lines + 1
+    lines = lines + rows(line, width)
     if lines > n then break end
     at = stop
     if text:sub(stop + 1, stop + 1) == "\n" and lines > n // 3 and not line:find "[:=]$" then good = stop end
   end
-  at = good or at
-  return text:sub(1, at), (text:sub(at + 1):gsub("^\n+", ""))
+  at = good or at > 0 and at or #text
+  return text:sub(1, at), text:sub(at + 1)
 end
 
 -- A page at a time on a terminal; whole: all at once.

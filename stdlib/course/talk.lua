@@ -4,6 +4,7 @@ local folder = require "course.folder"
 local lesson = require "engine.lesson"
 local prose = require "course.prose"
 local stage = require "course.stage"
+local width = require "show.width"
 local wrap = require "show.wrap"
 local talk = {}
 
@@ -19,10 +20,10 @@ kept: q leaves at any moment, and lrun learn comes back to it. The course is
 in %s/.
 ]]
 
-local function title(l) return ("%s   %s\n"):format(l.id, l.title) .. ("="):rep(math.min(78, #l.id + 3 + #l.title)) .. "\n" end
+local function title(l) return ("%s   %s\n"):format(l.id, l.title) .. ("="):rep(math.min(width(), #l.id + 3 + #l.title)) .. "\n" end
 
 local function whole(s, l)
-  return title(l) .. "\n" .. (l.text and prose.text(l.text, s.width) .. "\n" or "") ..
+  return title(l) .. "\n" .. (l.text and prose.text(l.text) .. "\n" or "") ..
          wrap(("Your job is %s: open it in your editor, beside this. It is the only thing that is looked at."):format(
            folder.job(s.dir, l.id)), "", 0) .. "\n"
 end
@@ -96,8 +97,9 @@ function talk.list(s)
     local l = assert(lesson.find(id))
     local left = ("%s %-20s %s"):format(id == here and ">" or " ", id, l.title)
     local right = state(all[id], l)
-    if #left + 2 + #right > 78 then left = left:sub(1, 74 - #right) .. ".." end
-    out[#out + 1] = right == "" and left or left .. (" "):rep(math.max(2, 78 - #left - #right)) .. right
+    local room = width() - #right - 2
+    if #left > room then left = left:sub(1, room - 2) .. ".." end
+    out[#out + 1] = right == "" and left or left .. (" "):rep(width() - #left - #right) .. right
   end
   s:show(table.concat(out, "\n") .. "\n", not s.loop)
   return 0

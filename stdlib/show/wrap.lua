@@ -1,9 +1,12 @@
--- Words into lines of 78 columns, or of width: the first begins as it is given,
+local width_of = require "show.width"
+
+-- Words into lines as wide as the terminal, or of width: the first begins as it is given,
 -- those after it are indented.
 return function(text, first, indent, width)
   local lines, line = {}, first
+  width = width or width_of()
   for word in text:gmatch "%S+" do
-    if #line > indent and #line + 1 + #word > (width or 78) then
+    if #line > indent and #line + 1 + #word > width then
       lines[#lines + 1] = line
       line = (" "):rep(indent) .. word
     else
