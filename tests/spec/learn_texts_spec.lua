@@ -30,6 +30,56 @@ describe("the texts of learn", function()
     end)
   end
 
+  -- What the last hint of a lesson says, done to the job that the lesson begins with.
+  local HALF_OPEN = "updated_at >= :start AND updated_at < :stop"
+  local BY_KEY = 'execute { "DELETE FROM dw_orders WHERE order_id IN (SELECT order_id FROM staged)" }'
+  local mended = {
+    ["00-machine"] = { { "window.start", "window.stop" } },
+    ["01-full-load"] = { { "FROM   orders\n]] }", "FROM orders WHERE " .. HALF_OPEN .. "\n]], params = window }" },
+                         { 'execute { "DELETE FROM dw_orders" }', BY_KEY } },
+    ["02-created-date"] = { { "order_date >=", "updated_at >=" }, { "order_date <", "updated_at <" } },
+    ["03-updated-at"] = { { "order_date >=", "updated_at >=" }, { "order_date <", "updated_at <" } },
+    ["04-write-by-key"] = { { 'execute { "INSERT INTO dw', BY_KEY .. '\nexecute { "INSERT INTO dw' } },
+    ["05-half-open"] = { { "updated_at BETWEEN :start AND :stop", HALF_OPEN } },
+    ["06-last-half-second"] = { { 'yesterday .. " 23:59:59"', 'os.date "%Y-%m-%d"' }, { "<= :stop", "< :stop" } },
+    ["07-run-start"] = { { "start = saved", 'start = saved, stop = os.date "%Y-%m-%d"' }, { ">= :start", ">= :start AND updated_at < :stop" },
+                         { "(SELECT MAX(updated_at) FROM orders)", ":mark" }, { "= 'orders'\n]]", "= 'orders'\n]], params = { mark = window.stop }" } },
+    ["08-watermark-after"] = { { "-- 2.", 'execute { "BEGIN" }\n-- 2.' }, { "%s*$", '\nexecute { "COMMIT" }\n' } },
+    ["09-lookback"] = { { "watermark()", "watermark(), lookback = days(2)" } },
+    ["10-choosing-n"] = { { "days(1)", "days(4)" } },
+    ["11-partitions"] = { { 'from = "orders"', 'from = "orders", by = "order_date", window = window()' }, { "full_load", "overwrite_partition" } },
+    ["12-logical-date"] = { { 'window(os.date("%Y-%m-%d", os.time() - 86400))', "window()" } },
+    ["13-overwrite-day"] = { { 'merge { orders, into = "dw_orders", key = "order_id" }', 'overwrite_partition { orders, into = "dw_orders" }' } },
+    ["14-check-day"] = { { 'with = "dw_orders"', 'with = "dw_orders", sum = "amount"' } },
+    ["15-safe-backfill"] = { { "window = range", "window = window()" }, { "local range[^\n]*", "" },
+      { "%s*$", '\nlocal placed = extract { from = "orders", by = "order_date", window = window() }\n' ..
+                'reconcile { placed, with = "dw_orders", sum = "amount" }\n' } },
+    ["16-dimension-trap"] = { { "c.country", "d.country" }, { "c.country", "d.country" },
+      { "JOIN   customers c ON c.customer_id = o.customer_id", "JOIN dim_customer d ON d.customer_id = o.customer_id " ..
+        "AND o.order_date >= d.valid_from AND o.order_date < d.valid_to" } },
+  }
+
+  for _, id in ipairs(lessons.list()) do
+    if id:find "^%d" then
+      it(id .. ": the change that the last hint names makes the job right", function()
+        local w = World.new { source = false, warehouse = false }
+        w:lrun("learn", "start", id)
+        local path = "lrun-course/" .. id .. "/job.lua"
+        local job = require("files").read(w:path(path))
+        for _, change in ipairs(mended[id]) do
+          local a, b = job:find(change[1], 1, not change[1]:find "%%s%*%$" and not change[1]:find "%[%^")
+          assert.truthy(a, change[1] .. " is not in " .. job)
+          job = job:sub(1, a - 1) .. change[2] .. job:sub(b + 1)
+        end
+        assert.equal(1, w:lrun("learn", "check").status)
+        w:write(path, job)
+        local r = w:lrun("learn", "check")
+        assert.equal(0, r.status, r.out .. r.err)
+        narrow(id, r.out)
+      end)
+    end
+  end
+
   it("show of lateness what lateness shows", function()
     local w = World.new { source = false, warehouse = false }
     local text = w:lrun("learn", "start", "10-choosing-n").out
