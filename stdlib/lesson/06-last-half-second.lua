@@ -55,7 +55,7 @@ On 2026-01-21 at 23:59:59.500 a customer places order 107, for 12.00.
       why = "No run. 23:59:59.500 is after 23:59:59, so the first window ends before it. The next one begins at midnight." },
   },
   truth = common.TRUTH,
-  probe = common.probe(),
+  probe = common.probe { times = true },
   window = { column = "updated_at" },
   requires = {
     { id = "R4", text = "windows half-open: no gap, no overlap", night = 3 },
@@ -84,6 +84,7 @@ next day, and exclude it.
   solution = common.job(),
   others = {
     { name = "merge, the watermark kept by lrun", job = common.MERGE },
+    { name = "lrun's run_start", job = common.job { window = "local window = { start = saved, stop = tostring(run_start) }\n" } },
     { name = "seconds are cut off before they are compared", job = up_to("23:59:59", {
       where = "updated_at >= :start AND substr(updated_at, 1, 19) <= :stop" }) },
     { name = "the new ones are added", job = common.adding() },
@@ -91,7 +92,8 @@ next day, and exclude it.
   mutants = {
     { name = "23:59:59.900, which holds this row", rule = "R4", class = "SILENT", job = up_to "23:59:59.900" },
     { name = "23:59:00", rule = "R4", class = "MISSING", key = 107, job = up_to "23:59:00" },
-    { name = "the midnight is included at both ends", rule = "R4", class = "SILENT", job = common.job { where = CLOSED } },
+    { name = "the midnight is included at both ends", rule = "R4", class = "SILENT",
+      job = common.job { where = CLOSED, window = 'local window = { start = saved, stop = os.date "%Y-%m-%d 00:00:00" }\n' } },
     { name = "the midnight is excluded at both ends", rule = "R4", class = "MISSING", key = 108,
       job = common.job { where = "updated_at > :start || ' 00:00:00' AND updated_at < :stop" } },
   },

@@ -41,7 +41,7 @@ anything is read, and stays the same until the run has ended.
   source = common.source(common.orders()),
   warehouse = common.warehouse(common.orders(), "2026-01-25"),
   events = {
-    common.paid("2026-01-25", 105, 22.00),
+    common.paid("2026-01-25 15:00:00", 105, 22.00),
     { run = "2026-01-26", during = { common.placed("2026-01-26 00:00:02", 107, 21.00), common.placed("2026-01-26 00:00:05", 108, 9.50) } },
     { run = "2026-01-27" },
   },
@@ -55,7 +55,7 @@ anything is read, and stays the same until the run has ended.
       why = "108 only. Order 107 is older than the watermark that was saved, and it came too late for the run before." },
   },
   truth = common.TRUTH,
-  probe = common.probe(),
+  probe = common.probe { times = true },
   window = { column = "updated_at" },
   requires = {
     { id = "R5", text = "the end is fixed once, at run_start", night = 2 },
@@ -86,6 +86,7 @@ The rule: ask the clock once. One run has one run_start.
   solution = common.job(),
   others = {
     { name = "merge, the watermark kept by lrun", job = common.MERGE },
+    { name = "lrun's run_start", job = common.job { window = "local window = { start = saved, stop = tostring(run_start) }\n" } },
     { name = "each statement by itself", job = common.job { each = true } },
     { name = "an upsert with an index of its own", job = common.job { write = common.UPSERT } },
   },
