@@ -105,9 +105,8 @@ static int spare_moved(lr_run *run, const lr_target *t, lr_table *missing, int64
     if (*n == 0 || lr_moved_on(run, t->source, t->key, t->nkey, &later, &possible, e) != 0) return *n == 0 ? 0 : -1;
     if (!possible) return 0;
     for (int i = 0; i < t->nkey; i++) lr_sqlf(&left, i == 0 ? "SELECT \"missing\".%I" : ", \"missing\".%I", t->key[i]);
-    lr_sqlf(&left, " FROM %T AS \"missing\" LEFT JOIN (%Q) AS \"later\" ON ", missing, &later);
-    lr_same_key("missing", "later", t->key, t->nkey, &left);
-    lr_sqlf(&left, " WHERE \"later\".%I IS NULL", t->key[0]);
+    lr_sqlf(&left, " FROM %T AS \"missing\"", missing);
+    run->session->warehouse->dialect->unmatched(&left, "missing", &later, "later", t->key, t->nkey);
     if (lr_stage_rows(run, &left, &stage, n, e) != 0) return -1;
     *missing = stage;
     *moved = before - *n;
@@ -149,9 +148,8 @@ static int delete_rows(lr_run *run, const lr_args *args, lr_target *t, const lr_
     if (lr_check_keys(run, t, NULL, 0, e) != 0 || refuse_target_nulls(run, t, inside, e) != 0) return -1;
     lr_sqlf(&gone, "SELECT ");
     for (int i = 0; i < t->nkey; i++) lr_sqlf(&gone, i == 0 ? "\"target\".%I" : ", \"target\".%I", t->key[i]);
-    lr_sqlf(&gone, " FROM (SELECT * FROM %T WHERE %Q) AS \"target\" LEFT JOIN (%Q) AS \"rows\" ON ", &t->rel.table, inside, &keys);
-    lr_same_key("target", "rows", t->key, t->nkey, &gone);
-    lr_sqlf(&gone, " WHERE \"rows\".%I IS NULL", t->key[0]);
+    lr_sqlf(&gone, " FROM (SELECT * FROM %T WHERE %Q) AS \"target\"", &t->rel.table, inside);
+    d->unmatched(&gone, "target", &keys, "rows", t->key, t->nkey);
     if (run->mode == LR_MODE_PLAN) {
         lr_sql q = lr_sql_new(&run->arena);
         d->keep(&q, &missing, &gone, 1);

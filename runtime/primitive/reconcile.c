@@ -100,11 +100,14 @@ int lr_compare_line(lr_comparison *p, const lr_report_line *given, const char *l
 /* Rows of the target in the partition; without those whose keys moved on, or NULL. */
 static void warehouse_rows(const lr_comparison *p, const lr_sql *moved, lr_sql *q)
 {
-    lr_sqlf(q, "SELECT * FROM %T AS \"target\" WHERE %Q", &p->target.table, &p->inside);
-    if (moved == NULL) return;
-    lr_sqlf(q, " AND NOT EXISTS (SELECT 1 FROM (%Q) AS \"later\" WHERE ", moved);
-    lr_same_key("later", "target", p->key, p->nkey, q);
-    lr_sqlf(q, ")");
+    lr_sql all = lr_sql_new(q->arena);
+    lr_sqlf(&all, "SELECT * FROM %T AS \"target\" WHERE %Q", &p->target.table, &p->inside);
+    if (moved == NULL) {
+        lr_sqlf(q, "%Q", &all);
+        return;
+    }
+    lr_sqlf(q, "SELECT \"target\".* FROM (%Q) AS \"target\"", &all);
+    p->run->session->warehouse->dialect->unmatched(q, "target", moved, "later", p->key, p->nkey);
 }
 
 static int condition(lr_comparison *p, const lr_args *args, const lr_written *w, const lr_arg *partition, lr_err *e)

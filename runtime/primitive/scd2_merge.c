@@ -1,7 +1,6 @@
 /* scd2_merge: sightings into a type 2 dimension, in whatever order they come. */
-#include "primitive/target.h"
+#include "primitive/scd2_work.h"
 #include "run/ledger.h"
-#include "sql/scd2.h"
 #include <stddef.h>
 #include <string.h>
 
@@ -34,117 +33,9 @@ const lr_primitive lr_primitive_scd2_merge = {
     .call = call,
 };
 
-typedef struct work {
-    lr_run *run;
-    lr_target t;
-    lr_scd2 s;
-    lr_rowset *rows;  /* key, track, from, to */
-    const char *at;   /* column, or NULL */
-    int64_t at_us;    /* of the logical date, or of what closes */
-    int close;
-    const char **added; /* tracked columns that the dimension did not have before */
-    int nadded;
-    int64_t sighted, simple; /* how many */
-    lr_counts c;
-} work;
-
-/* ---- the rows as versions without an end ---- */
-
-static int is_timelike(const lr_dialect *d, const char *decl)
-{
-    return d->is_date(decl) || strncasecmp(decl, "timestamp", 9) == 0 || strncasecmp(decl, "datetime", 8) == 0;
-}
-
-/* The type of valid_from in a dimension that is to be made. */
-static lr_field bound_field(const work *w, const char *name)
-{
-    const lr_rowset *in = w->rows->input;
-    const lr_dialect *from = lr_rowset_extract(w->rows)->place->dialect, *d = w->run->session->warehouse->dialect;
-    lr_field f = {.name = name, .decl = w->run->job->grain == LR_HOUR ? "TIMESTAMP" : "DATE", .declared = 1};
-    for (int i = 0; w->at != NULL && i < in->n; i++) {
-        const lr_field *at = &in->fields[i];
-        if (!lr_name_equal(d, at->name, w->at)) continue;
-        f.decl = "TIMESTAMP";
-        if (lr_rowset_extract(w->rows)->time == LR_ISO && (is_timelike(from, at->decl) || (from == d && d->merges_by_row && at->decl[0] != 0 && strcasecmp(at->decl, "TEXT") == 0))) {
-            f = *at;
-            f.name = name;
-        }
-    }
-    f.not_null = f.primary = 0;
-    return f;
-}
-
-static lr_time_mode mode_of(const work *w)
-{
-    const lr_rowset *x = lr_rowset_extract(w->rows);
-    const lr_dialect *d = w->run->session->warehouse->dialect;
-    return w->at != NULL && x->time_name != NULL && lr_name_equal(d, x->time_name, w->at) ? x->time : LR_ISO;
-}
-
-static void edge_value(const work *w, int64_t us, const char *decl, lr_value *out)
-{
-    lr_edge edge = {.set = 1, .us = us};
-    if (w->run->session->warehouse->dialect->is_date(decl)) edge.us = lr_grain_floor(w->run->job->zone, LR_DAY, us);
-    w->run->session->warehouse->dialect->edge(&w->run->arena, &edge, LR_ISO, w->run->job->zone, decl);
-    *out = edge.value;
-}
-
-/* SELECT key, track, at AS valid_from, open AS valid_to FROM (rows). The bounds'
- * types are the dimension's where it is there. */
-static void describe(work *w, const char *from_decl, const char *to_decl)
-{
-    const lr_dialect *d = w->run->session->warehouse->dialect;
-    lr_rowset *rs = w->rows;
-    const lr_value forever = lr_text("9999-12-31");
-    lr_value at;
-    rs->select = lr_sql_new(&w->run->arena);
-    rs->from = lr_sql_new(&w->run->arena);
-    lr_sqlf(&rs->select, "SELECT ");
-    for (int i = 0; i < w->s.nkey; i++) lr_sqlf(&rs->select, "%I, ", w->s.key[i]);
-    for (int i = 0; i < w->s.ntrack; i++) lr_sqlf(&rs->select, "%I, ", w->s.track[i]);
-    if (w->at != NULL) {
-        lr_sql column = lr_sql_column(&w->run->arena, NULL, w->at);
-        const char *decl = rs->input->fields[lr_rowset_field(w->run, rs->input, w->at, &(lr_err){0})].decl;
-        d->moment(&rs->select, &column, mode_of(w), w->run->job->zone, decl, from_decl);
-    } else {
-        edge_value(w, w->at_us, from_decl, &at);
-        d->typed(&rs->select, &at, from_decl);
-    }
-    lr_sqlf(&rs->select, " AS %I, ", w->s.from);
-    d->typed(&rs->select, &forever, to_decl);
-    lr_sqlf(&rs->select, " AS %I FROM (", w->s.to);
-    lr_sqlf(&rs->from, ") AS \"rows\"");
-}
-
-static int derive(work *w, lr_rowset *input, lr_err *e)
-{
-    lr_run *run = w->run;
-    lr_rowset *rs = lr_alloc(&run->arena, sizeof *rs);
-    w->rows = rs;
-    rs->kind = LR_ROWS_GROUP;
-    rs->prepared = 1; /* every type is known */
-    rs->where = input->where;
-    rs->title = input->title;
-    rs->input = input;
-    rs->window = input->window;
-    rs->fields = lr_alloc(&run->arena, (size_t)(w->s.nkey + w->s.ntrack + 2) * sizeof *rs->fields);
-    const char **groups[] = {w->s.key, w->s.track};
-    const int counts[] = {w->s.nkey, w->s.ntrack};
-    for (int g = 0; g < 2; g++)
-        for (int i = 0; i < counts[g]; i++) {
-            int f = lr_rowset_field(run, input, groups[g][i], e);
-            if (f < 0) return -1;
-            rs->fields[rs->n++] = input->fields[f];
-        }
-    if (w->at != NULL && lr_rowset_field(run, input, w->at, e) < 0) return -1;
-    rs->fields[rs->n++] = bound_field(w, w->s.from);
-    rs->fields[rs->n++] = bound_field(w, w->s.to);
-    return 0;
-}
-
 /* ---- options ---- */
 
-static void tracked_by_default(work *w, const lr_rowset *in)
+static void tracked_by_default(lr_scd2_work *w, const lr_rowset *in)
 {
     const lr_dialect *d = w->run->session->warehouse->dialect;
     w->s.track = lr_alloc(&w->run->arena, (size_t)(in->n + 1) * sizeof *w->s.track);
@@ -156,7 +47,7 @@ static void tracked_by_default(work *w, const lr_rowset *in)
     }
 }
 
-static int read_options(work *w, const lr_args *args, lr_err *e)
+static int read_options(lr_scd2_work *w, const lr_args *args, lr_err *e)
 {
     const lr_primitive *p = &lr_primitive_scd2_merge;
     lr_run *run = w->run;
@@ -197,7 +88,7 @@ static int read_options(work *w, const lr_args *args, lr_err *e)
 
 /* ---- temporary tables ---- */
 
-static int make_stage(work *w, lr_table *t, int all, int extra, lr_err *e)
+static int make_stage(lr_scd2_work *w, lr_table *t, int all, int extra, lr_err *e)
 {
     lr_run *run = w->run;
     const lr_place *house = run->session->warehouse;
@@ -221,13 +112,13 @@ static int make_stage(work *w, lr_table *t, int all, int extra, lr_err *e)
     return lr_exec(run, house, &q, NULL, e);
 }
 
-static int run_one(work *w, const lr_sql *q, int64_t *changed, lr_err *e)
+static int run_one(lr_scd2_work *w, const lr_sql *q, int64_t *changed, lr_err *e)
 {
     return lr_exec(w->run, w->run->session->warehouse, q, changed, e);
 }
 
 /* "(7, 2026-01-20), (8, ...)" of a SELECT; "" where it has no rows. */
-static int rows_text(work *w, const lr_sql *q, lr_buf *b, lr_err *e)
+static int rows_text(lr_scd2_work *w, const lr_sql *q, lr_buf *b, lr_err *e)
 {
     const lr_place *house = w->run->session->warehouse;
     lr_cursor *k;
@@ -241,7 +132,7 @@ static int rows_text(work *w, const lr_sql *q, lr_buf *b, lr_err *e)
     return got;
 }
 
-static int refuse_rows(work *w, const lr_sql *q, const char *message, const char *hint, lr_err *e)
+static int refuse_rows(lr_scd2_work *w, const lr_sql *q, const char *message, const char *hint, lr_err *e)
 {
     lr_buf b = {0};
     int failed = rows_text(w, q, &b, e);
@@ -255,7 +146,7 @@ static int refuse_rows(work *w, const lr_sql *q, const char *message, const char
 
 /* ---- checks of the sightings ---- */
 
-static int check_sightings(work *w, const lr_args *args, lr_err *e)
+static int check_sightings(lr_scd2_work *w, const lr_args *args, lr_err *e)
 {
     lr_run *run = w->run;
     const lr_dialect *d = w->s.d;
@@ -274,11 +165,11 @@ static int check_sightings(work *w, const lr_args *args, lr_err *e)
         lr_sql at = lr_sql_column(&run->arena, NULL, w->at), q = lr_sql_new(&run->arena), day = lr_sql_new(&run->arena), inner = lr_sql_new(&run->arena);
         const char *decl = w->rows->input->fields[lr_rowset_field(run, w->rows->input, w->at, e)].decl;
         if (lr_rowset_sql(run, w->rows->input, &inner, e) != 0) return -1;
-        d->moment(&day, &at, mode_of(w), run->job->zone, decl, w->s.from_decl);
+        d->moment(&day, &at, lr_scd2_time(w), run->job->zone, decl, w->s.from_decl);
         lr_sqlf(&q, "SELECT ");
         for (int i = 0; i < w->s.nkey; i++) lr_sqlf(&q, "%I, ", w->s.key[i]);
         lr_sqlf(&q, "%I FROM (%Q) AS \"rows\" WHERE ", w->at, &inner);
-        d->instant(&q, &at, mode_of(w), run->job->zone, decl);
+        d->instant(&q, &at, lr_scd2_time(w), run->job->zone, decl);
         lr_sqlf(&q, " <> ");
         d->instant(&q, &day, LR_ISO, run->job->zone, w->s.from_decl);
         lr_sqlf(&q, " LIMIT 5");
@@ -296,9 +187,30 @@ static int check_sightings(work *w, const lr_args *args, lr_err *e)
     return lr_hint(e, "look why the source is empty, or pass allow_empty = true");
 }
 
+/* Keys that were changed before the moment from which others are absent were
+ * there then too: a second sighting. Without a column at all are of that moment. */
+static int sights_twice(const lr_scd2_work *w)
+{
+    return w->close && w->at != NULL;
+}
+
+/* Does the source's own constraint say that a key is sighted once? Of an engine
+ * with other types it says nothing. */
+static int sighted_once(const lr_scd2_work *w, const lr_rowset *in)
+{
+    const lr_dialect *d = w->s.d;
+    if (sights_twice(w) || in->kind != LR_ROWS_EXTRACT || in->place->dialect != d || !lr_rows_unique(in, w->s.key, w->s.nkey)) return 0;
+    for (int i = 0; i < w->s.nkey; i++) {
+        int f = 0, at = lr_field_find(d, w->s.dim, w->s.key[i]);
+        while (f < in->n && strcmp(in->fields[f].name, w->s.key[i]) != 0) f++;
+        if (f == in->n || strcmp(in->fields[f].decl, w->s.dim->fields[at].decl) != 0) return 0;
+    }
+    return 1;
+}
+
 /* ---- the work ---- */
 
-static int step(work *w, void (*build)(const lr_scd2 *, lr_sql *), int64_t *changed, lr_err *e)
+static int step(lr_scd2_work *w, void (*build)(const lr_scd2 *, lr_sql *), int64_t *changed, lr_err *e)
 {
     lr_sql q = lr_sql_new(&w->run->arena);
     int64_t n = 0;
@@ -309,7 +221,7 @@ static int step(work *w, void (*build)(const lr_scd2 *, lr_sql *), int64_t *chan
 }
 
 /* All that is known of the keys left, and what follows from it. */
-static int gather(work *w, lr_err *e)
+static int gather(lr_scd2_work *w, lr_err *e)
 {
     lr_scd2 *s = &w->s;
     if (make_stage(w, &s->events, 1, 2, e) != 0 || make_stage(w, &s->states, 1, 4, e) != 0) return -1;
@@ -328,7 +240,7 @@ static int gather(work *w, lr_err *e)
 }
 
 /* Which keys change, and which of them need no look at their history. */
-static int sort_keys(work *w, int64_t *left, lr_err *e)
+static int sort_keys(lr_scd2_work *w, int64_t *left, lr_err *e)
 {
     lr_scd2 *s = &w->s;
     lr_sql all = lr_sql_new(&w->run->arena);
@@ -341,7 +253,7 @@ static int sort_keys(work *w, int64_t *left, lr_err *e)
     return lr_count_rows(w->run, &all, left, e);
 }
 
-static int write_changes(work *w, int simple, int others, lr_err *e)
+static int write_changes(lr_scd2_work *w, int simple, int others, lr_err *e)
 {
     static const struct {
         void (*build)(const lr_scd2 *, lr_sql *);
@@ -361,7 +273,7 @@ static int write_changes(work *w, int simple, int others, lr_err *e)
     return 0;
 }
 
-static int keep_sightings(work *w, int others, lr_err *e)
+static int keep_sightings(lr_scd2_work *w, int others, lr_err *e)
 {
     for (int kind = others ? 0 : 1; kind < LR_SCD2_KEEPS; kind++) {
         lr_sql q = lr_sql_new(&w->run->arena);
@@ -375,10 +287,13 @@ static int keep_sightings(work *w, int others, lr_err *e)
 
 /* Versions were written, and none is there: somebody dropped or emptied the
  * dimension, and what was seen of it belongs to no history any more. */
-static int forget(work *w, lr_err *e)
+static int forget(lr_scd2_work *w, lr_err *e)
 {
     lr_run *run = w->run;
     int any = 0;
+    lr_sql memory = lr_sql_new(&run->arena);
+    lr_scd2_memory(&w->s, &memory);
+    if (lr_any_row(run, run->session->warehouse, &memory, &w->s.remembers, e) != 0) return -1;
     int64_t n = 0;
     lr_table writes = lr_ledger_table(run->session, "lrun_writes");
     lr_value target = lr_text(w->t.name), written;
@@ -390,19 +305,20 @@ static int forget(work *w, lr_err *e)
             &writes, &target);
     if (lr_query_value(run, run->session->warehouse, &q, &run->arena, &written, NULL, e) != 0) return -1;
     if (written.i == 0 && !w->t.created) return 0;
+    w->s.remembers = 0;
     if (step(w, lr_scd2_forget, &n, e) != 0) return -1;
     if (n > 0) lr_note(run, "%s is empty: what was seen of it before is forgotten", w->t.name);
     return 0;
 }
 
-static int fill_added(work *w, lr_err *e)
+static int fill_added(lr_scd2_work *w, lr_err *e)
 {
     lr_sql q = lr_sql_new(&w->run->arena);
     lr_scd2_fill(&w->s, w->added, w->nadded, &q);
     return w->nadded == 0 ? 0 : run_one(w, &q, &w->c.updated, e);
 }
 
-static int find_columns(work *w, lr_err *e)
+static int find_columns(lr_scd2_work *w, lr_err *e)
 {
     const lr_dialect *d = w->s.d;
     const char *names[] = {w->s.from, w->s.to}, **decls[] = {&w->s.from_decl, &w->s.to_decl};
@@ -424,35 +340,17 @@ static int find_columns(work *w, lr_err *e)
     return 0;
 }
 
-static int known_types(work *w, const char *into, lr_err *e)
-{
-    const lr_place *house = w->run->session->warehouse;
-    lr_relation rel;
-    lr_field from = bound_field(w, w->s.from);
-    const char *made = house->dialect->type_for(&w->run->arena, from.declared ? NULL : lr_rowset_extract(w->rows)->place->dialect, from.decl);
-    const char *from_decl = made, *to_decl = made;
-    if (lr_place_relation(house, &w->run->arena, into, 0, &rel, e) != 0) return -1;
-    int f = rel.exists ? lr_field_find(house->dialect, &rel, w->s.from) : -1, t = rel.exists ? lr_field_find(house->dialect, &rel, w->s.to) : -1;
-    if (f >= 0) from_decl = rel.fields[f].decl;
-    if (t >= 0) to_decl = rel.fields[t].decl;
-    w->added = lr_alloc(&w->run->arena, (size_t)(w->s.ntrack + 1) * sizeof *w->added);
-    for (int i = 0; rel.exists && i < w->s.ntrack; i++)
-        if (lr_field_find(house->dialect, &rel, w->s.track[i]) < 0) w->added[w->nadded++] = w->s.track[i];
-    describe(w, from_decl, to_decl);
-    return 0;
-}
-
 static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
 {
     const lr_primitive *p = &lr_primitive_scd2_merge;
-    work w = {.run = run};
+    lr_scd2_work w = {.run = run};
     lr_value absent;
     w.s.d = run->session->warehouse->dialect;
     w.s.zone = run->job->zone;
     if (read_options(&w, args, e) != 0) return -1;
     if (run->mode == LR_MODE_RECONCILE) return lr_target_noted(run, p, args, w.s.key, w.s.nkey, NULL, out, e);
-    if (derive(&w, (lr_rowset *)args->first.p, e) != 0) return -1;
-    if (known_types(&w, lr_arg_text(lr_arg_of(p, args, "into"), NULL), e) != 0) return -1;
+    if (lr_scd2_derive(&w, (lr_rowset *)args->first.p, e) != 0) return -1;
+    if (lr_scd2_types(&w, lr_arg_text(lr_arg_of(p, args, "into"), NULL), e) != 0) return -1;
     const char **version = lr_alloc(&run->arena, (size_t)(w.s.nkey + 2) * sizeof *version);
     for (int i = 0; i < w.s.nkey; i++) version[i] = w.s.key[i];
     version[w.s.nkey] = w.s.from;
@@ -466,11 +364,12 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
     w.s.stamp_value = w.t.stamp_value;
     w.s.seen = lr_ledger_table(run->session, "lrun_scd2_seen");
     if (w.close) {
-        edge_value(&w, w.at_us, w.s.from_decl, &absent);
+        lr_scd2_moment(&w, w.at_us, w.s.from_decl, &absent);
         w.s.absent = &absent;
     }
     int64_t left = 1;
     if (run->mode == LR_MODE_PLAN) {
+        w.s.remembers = 1;
         w.s.states = (lr_table){NULL, "lrun_states"};
         w.s.simple = (lr_table){NULL, "lrun_simple"};
     } else {
@@ -479,8 +378,9 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
         lr_scd2_take(&w.s, &w.t.rows, &q);
         if (run_one(&w, &q, &w.c.read, e) != 0 || check_sightings(&w, args, e) != 0) return -1;
         if (forget(&w, e) != 0 || fill_added(&w, e) != 0) return -1;
+        w.s.once = sighted_once(&w, (const lr_rowset *)args->first.p);
         w.sighted = w.c.read;
-        if (w.close && step(&w, lr_scd2_there, &w.sighted, e) != 0) return -1;
+        if (sights_twice(&w) && step(&w, lr_scd2_there, &w.sighted, e) != 0) return -1;
         if (sort_keys(&w, &left, e) != 0 || (left > 0 && gather(&w, e) != 0)) return -1;
     }
     if (write_changes(&w, run->mode == LR_MODE_PLAN || w.simple > 0, left > 0, e) != 0) return -1;

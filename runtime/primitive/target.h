@@ -53,6 +53,9 @@ void lr_key_list(const lr_run *run, const lr_target *t, const lr_key *unique, lr
 /* "left.order_id = right.order_id AND ..." of two names in a SELECT. */
 void lr_same_key(const char *left, const char *right, const char *const *key, int nkey, lr_sql *q);
 
+/* The rows are a table's, and a constraint there lets each key (that is not NULL) be there once. */
+int lr_rows_unique(const lr_rowset *rs, const char *const *key, int nkey);
+
 /* The source's own constraints say so of its rows: nobody need look. */
 int lr_keys_proven(const lr_target *t, const lr_key *unique);
 

@@ -2,28 +2,31 @@
 #include "primitive/target.h"
 #include <string.h>
 
-/* The rows are a table's, and a constraint there makes the key unique. */
-static int proven_unique(const lr_target *t, const lr_key *unique)
+int lr_rows_unique(const lr_rowset *rs, const char *const *key, int nkey)
 {
-    const lr_rowset *rs = t->source;
     if (rs->kind != LR_ROWS_EXTRACT || rs->is_sql) return 0;
-    for (int i = 0; unique != NULL && i < unique->n; i++)
-        if (unique->collations[i] != NULL) return 0;
     for (int k = 0; k < rs->relation.nkeys; k++) {
-        const lr_key *key = &rs->relation.keys[k];
+        const lr_key *constraint = &rs->relation.keys[k];
         int found = 0;
-        for (int i = 0; i < key->n; i++)
-            for (int j = 0; j < t->nkey; j++)
+        for (int i = 0; i < constraint->n; i++)
+            for (int j = 0; j < nkey; j++)
                 for (int f = 0; f < rs->n; f++)
-                    if (strcmp(rs->fields[f].name, t->key[j]) == 0 && rs->origins[f] != NULL &&
-                        strcmp(rs->origins[f], key->columns[i]) == 0) {
+                    if (strcmp(rs->fields[f].name, key[j]) == 0 && rs->origins[f] != NULL &&
+                        strcmp(rs->origins[f], constraint->columns[i]) == 0) {
                         found++;
-                        j = t->nkey;
+                        j = nkey;
                         break;
                     }
-        if (found == key->n) return 1;
+        if (found == constraint->n) return 1;
     }
     return 0;
+}
+
+static int proven_unique(const lr_target *t, const lr_key *unique)
+{
+    for (int i = 0; unique != NULL && i < unique->n; i++)
+        if (unique->collations[i] != NULL) return 0;
+    return lr_rows_unique(t->source, t->key, t->nkey);
 }
 
 int lr_keys_proven(const lr_target *t, const lr_key *unique)

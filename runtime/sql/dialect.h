@@ -155,6 +155,9 @@ struct lr_dialect {
                          int nkey, int temporary);
     /* A table of a SELECT's rows, temporary as above. */
     void (*keep)(lr_sql *q, const lr_table *t, const lr_sql *select, int temporary);
+    /* After "FROM ... AS a": only rows of a whose key is not among the rows' (the
+     * name b for them is the engine's to use or not); more conditions may follow. */
+    void (*unmatched)(lr_sql *q, const char *a, const lr_sql *rows, const char *b, const char **key, int nkey);
     /* Delete the rows whose key is among the keys, where the condition holds. */
     void (*delete_keys)(lr_sql *q, const lr_table *t, const lr_sql *where, const lr_table *keys, const char **key, int nkey);
     void (*create_index)(lr_sql *q, const lr_table *t, const char *column);

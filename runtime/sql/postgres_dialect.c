@@ -49,6 +49,15 @@ static void keep(lr_sql *q, const lr_table *t, const lr_sql *select, int tempora
     else lr_sqlf(q, "CREATE UNLOGGED TABLE %T AS %Q", t, select);
 }
 
+/* A join: NOT IN may not fit into memory, and sharded engines refuse NOT EXISTS
+ * over a temporary table. */
+static void unmatched(lr_sql *q, const char *a, const lr_sql *rows, const char *b, const char **key, int nkey)
+{
+    lr_sqlf(q, " LEFT JOIN (%Q) AS %I ON ", rows, b);
+    for (int i = 0; i < nkey; i++) lr_sqlf(q, i == 0 ? "%I.%I = %I.%I" : " AND %I.%I = %I.%I", a, key[i], b, key[i]);
+    lr_sqlf(q, " WHERE %I.%I IS NULL", b, key[0]);
+}
+
 static void delete_keys(lr_sql *q, const lr_table *t, const lr_sql *where, const lr_table *keys, const char **key, int nkey)
 {
     /* the condition names the target's columns plainly, so the keys have other names */
@@ -281,6 +290,7 @@ const lr_dialect lr_postgres_dialect = {
     .temporary = lr_postgres_temporary,
     .create_table = create_table,
     .keep = keep,
+    .unmatched = unmatched,
     .delete_keys = delete_keys,
     .create_index = create_index,
     .add_column = add_column,

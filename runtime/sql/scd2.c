@@ -76,15 +76,10 @@ static void key_text(const lr_scd2 *s, lr_sql *q, const char *qualifier)
     }
 }
 
-static void absent(const lr_scd2 *s, lr_sql *q)
-{
-    s->d->typed(q, s->absent, s->from_decl);
-}
-
 static lr_sql absent_instant(const lr_scd2 *s, lr_sql *q)
 {
     lr_sql value = lr_sql_new(q->arena), out = lr_sql_new(q->arena);
-    absent(s, &value);
+    s->d->typed(&value, s->absent, s->from_decl);
     s->d->instant(&out, &value, LR_ISO, s->zone, s->from_decl);
     return out;
 }
@@ -103,24 +98,26 @@ static void as_end(const lr_scd2 *s, lr_sql *q, const lr_sql *at)
     else s->d->moment(q, at, LR_ISO, s->zone, s->from_decl, s->to_decl);
 }
 
-void lr_scd2_take(const lr_scd2 *s, const lr_sql *rows, lr_sql *q)
+static void insert_sightings(const lr_scd2 *s, lr_sql *q, const lr_table *t, const char *of)
 {
-    lr_sqlf(q, "INSERT INTO %T (", &s->sightings);
+    lr_sqlf(q, "INSERT INTO %T (", t);
     columns(s, q, NULL);
     lr_sqlf(q, ", %I) SELECT ", s->from);
-    columns(s, q, "rows");
+    columns(s, q, of);
+}
+
+void lr_scd2_take(const lr_scd2 *s, const lr_sql *rows, lr_sql *q)
+{
+    insert_sightings(s, q, &s->sightings, "rows");
     lr_sqlf(q, ", \"rows\".%I FROM (%Q) AS \"rows\"", s->from, rows);
 }
 
 void lr_scd2_there(const lr_scd2 *s, lr_sql *q)
 {
     lr_sql at = sighting_instant(s, q, "new"), then = absent_instant(s, q);
-    lr_sqlf(q, "INSERT INTO %T (", &s->sightings);
-    columns(s, q, NULL);
-    lr_sqlf(q, ", %I) SELECT ", s->from);
-    columns(s, q, "new");
+    insert_sightings(s, q, &s->sightings, "new");
     lr_sqlf(q, ", ");
-    absent(s, q);
+    s->d->typed(q, s->absent, s->from_decl);
     lr_sqlf(q, " FROM (SELECT ");
     columns(s, q, "all");
     lr_sqlf(q, ", \"all\".%I, row_number() OVER (PARTITION BY ", s->from);
@@ -130,6 +127,16 @@ void lr_scd2_there(const lr_scd2 *s, lr_sql *q)
             &s->sightings, &at, &then);
 }
 
+/* The rows under a name whose key is not in the table; comes after their FROM. */
+static void without(const lr_scd2 *s, lr_sql *q, const char *of, const lr_table *t, const char *name)
+{
+    lr_sql keys = lr_sql_new(q->arena);
+    lr_sqlf(&keys, "SELECT ");
+    list(&keys, NULL, s->key, s->nkey);
+    lr_sqlf(&keys, " FROM %T", t);
+    s->d->unmatched(q, of, &keys, name, s->key, s->nkey);
+}
+
 void lr_scd2_changed_keys(const lr_scd2 *s, lr_sql *q)
 {
     lr_sql at = sighting_instant(s, q, "new");
@@ -137,22 +144,15 @@ void lr_scd2_changed_keys(const lr_scd2 *s, lr_sql *q)
     list(q, NULL, s->key, s->nkey);
     lr_sqlf(q, ") SELECT ");
     list(q, "new", s->key, s->nkey);
-    lr_sqlf(q, " FROM %T AS \"new\" WHERE NOT EXISTS (SELECT 1 FROM %T AS \"dim\" WHERE ", &s->sightings, &s->dim->table);
+    /* a join: SQLite makes an index for it if it has none, and for NOT EXISTS it does not */
+    lr_sqlf(q, " FROM %T AS \"new\" LEFT JOIN %T AS \"dim\" ON ", &s->sightings, &s->dim->table);
     same_key(s, q, "dim", "new");
     lr_sqlf(q, " AND ");
     covers(s, q, &at);
     for (int i = 0; i < s->ntrack; i++) differs(s, q, " AND NOT (", i, ")");
-    lr_sqlf(q, ") AND NOT EXISTS (SELECT 1 FROM %T AS \"simple\" WHERE ", &s->simple);
-    same_key(s, q, "simple", "new");
-    lr_sqlf(q, ") GROUP BY ");
+    without(s, q, "new", &s->simple, "simple");
+    lr_sqlf(q, " AND \"dim\".%I IS NULL GROUP BY ", s->key[0]);
     list(q, "new", s->key, s->nkey);
-}
-
-static void not_sighted(const lr_scd2 *s, lr_sql *q, const char *qualifier)
-{
-    lr_sqlf(q, "NOT EXISTS (SELECT 1 FROM %T AS \"new\" WHERE ", &s->sightings);
-    same_key(s, q, "new", qualifier);
-    lr_sqlf(q, ")");
 }
 
 void lr_scd2_gone_keys(const lr_scd2 *s, lr_sql *q)
@@ -162,10 +162,10 @@ void lr_scd2_gone_keys(const lr_scd2 *s, lr_sql *q)
     list(q, NULL, s->key, s->nkey);
     lr_sqlf(q, ") SELECT ");
     list(q, "dim", s->key, s->nkey);
-    lr_sqlf(q, " FROM %T AS \"dim\" WHERE ", &s->dim->table);
-    covers(s, q, &at);
+    lr_sqlf(q, " FROM %T AS \"dim\"", &s->dim->table);
+    without(s, q, "dim", &s->sightings, "new");
     lr_sqlf(q, " AND ");
-    not_sighted(s, q, "dim");
+    covers(s, q, &at);
     lr_sqlf(q, " GROUP BY ");
     list(q, "dim", s->key, s->nkey);
 }
@@ -183,27 +183,28 @@ static void nothing_after(const lr_scd2 *s, lr_sql *q, int all)
 void lr_scd2_simple(const lr_scd2 *s, lr_sql *q)
 {
     lr_sql at = sighting_instant(s, q, "new");
-    lr_sqlf(q, "INSERT INTO %T (", &s->simple);
-    columns(s, q, NULL);
-    lr_sqlf(q, ", %I) SELECT ", s->from);
-    columns(s, q, "new");
-    lr_sqlf(q, ", \"new\".%I FROM (SELECT \"one\".*, count(*) OVER (PARTITION BY ", s->from);
-    list(q, "one", s->key, s->nkey);
-    lr_sqlf(q, ") AS \"lrun_times\" FROM %T AS \"one\") AS \"new\" LEFT JOIN %T AS \"dim\" ON ", &s->sightings, &s->dim->table);
+    insert_sightings(s, q, &s->simple, "new");
+    lr_sqlf(q, ", \"new\".%I FROM ", s->from);
+    if (s->once) lr_sqlf(q, "%T AS \"new\"", &s->sightings);
+    else {
+        lr_sqlf(q, "(SELECT \"one\".*, count(*) OVER (PARTITION BY ");
+        list(q, "one", s->key, s->nkey);
+        lr_sqlf(q, ") AS \"lrun_times\" FROM %T AS \"one\") AS \"new\"", &s->sightings);
+    }
+    lr_sqlf(q, " LEFT JOIN %T AS \"dim\" ON ", &s->dim->table);
     same_key(s, q, "dim", "new");
     lr_sqlf(q, " AND ");
     open_end(s, q, "dim");
     /* the version that is open begins before and says something else; or the key is new */
-    lr_sqlf(q, " WHERE \"new\".\"lrun_times\" = 1 AND CASE WHEN \"dim\".%I IS NULL THEN NOT EXISTS (SELECT 1 FROM %T AS \"old\" WHERE ",
-            s->key[0], &s->dim->table);
+    lr_sqlf(q, " WHERE %sCASE WHEN \"dim\".%I IS NULL THEN NOT EXISTS (SELECT 1 FROM %T AS \"old\" WHERE ",
+            s->once ? "" : "\"new\".\"lrun_times\" = 1 AND ", s->key[0], &s->dim->table);
     same_key(s, q, "old", "new");
     lr_sqlf(q, ") ELSE ");
     instant(s, q, "dim", s->from, s->from_decl);
     lr_sqlf(q, " < %Q AND (1 = 0", &at);
     for (int i = 0; i < s->ntrack; i++) differs(s, q, " OR ", i, "");
     lr_sqlf(q, ") END");
-    nothing_after(s, q, 0);
-    nothing_after(s, q, 1);
+    for (int all = 0; s->remembers && all < 2; all++) nothing_after(s, q, all);
 }
 
 static void stamp(const lr_scd2 *s, lr_sql *q, const char *before)
@@ -319,12 +320,11 @@ int lr_scd2_events(const lr_scd2 *s, int kind, lr_sql *q)
         list(q, "k", s->key, s->nkey);
         for (int i = 0; i < s->ntrack; i++) lr_sqlf(q, ", NULL");
         lr_sqlf(q, ", ");
-        absent(s, q);
-        lr_sqlf(q, ", NULL, 0, 0 FROM %T AS \"k\" WHERE ", &s->keys);
-        not_sighted(s, q, "k");
+        s->d->typed(q, s->absent, s->from_decl);
+        lr_sqlf(q, ", NULL, 0, 0 FROM %T AS \"k\"", &s->keys);
+        without(s, q, "k", &s->sightings, "new");
         return 1;
-    case 2:
-    case 3:
+    case 2: case 3:
         next_sightings(s, q, kind == 3);
         return 1;
     case 4:
@@ -341,6 +341,7 @@ int lr_scd2_events(const lr_scd2 *s, int kind, lr_sql *q)
 
 void lr_scd2_states(const lr_scd2 *s, lr_sql *q)
 {
+    lr_sql at = sighting_instant(s, q, "e");
     lr_sqlf(q, "INSERT INTO %T (", &s->states);
     columns(s, q, NULL);
     lr_sqlf(q, ", %I, %I, %I, %I, %I, %I) SELECT ", s->from, LR_SCD2_TO, LR_SCD2_WAS, LR_SCD2_THERE, LR_SCD2_KEPT, LR_SCD2_TWICE);
@@ -354,15 +355,10 @@ void lr_scd2_states(const lr_scd2 *s, lr_sql *q)
         lr_sqlf(q, " OR ");
         s->d->distinct(q, &now, &before, is_loose(s, s->track[i]));
     }
-    lr_sqlf(q, " THEN 1 ELSE 0 END, CASE WHEN (lag(");
-    instant(s, q, "e", s->from, s->from_decl);
-    lr_sqlf(q, ") OVER w) = ");
-    instant(s, q, "e", s->from, s->from_decl);
-    lr_sqlf(q, " THEN 1 ELSE 0 END FROM %T AS \"e\" WINDOW w AS (PARTITION BY ", &s->events);
+    lr_sqlf(q, " THEN 1 ELSE 0 END, CASE WHEN (lag(%Q) OVER w) = %Q THEN 1 ELSE 0 END FROM %T AS \"e\" WINDOW w AS (PARTITION BY ", &at, &at,
+            &s->events);
     list(q, "e", s->key, s->nkey);
-    lr_sqlf(q, " ORDER BY ");
-    instant(s, q, "e", s->from, s->from_decl);
-    lr_sqlf(q, ", \"e\".%I DESC)", LR_SCD2_WAS);
+    lr_sqlf(q, " ORDER BY %Q, \"e\".%I DESC)", &at, LR_SCD2_WAS);
 }
 
 void lr_scd2_conflicts(const lr_scd2 *s, lr_sql *q)
@@ -452,6 +448,12 @@ void lr_scd2_fill(const lr_scd2 *s, const char *const *added, int n, lr_sql *q)
     }
 }
 
+void lr_scd2_memory(const lr_scd2 *s, lr_sql *q)
+{
+    lr_value name = lr_text(s->dim_name), all = lr_text(s->all_name);
+    lr_sqlf(q, "SELECT 1 FROM %T WHERE dim = %V OR dim = %V", &s->seen, &name, &all);
+}
+
 void lr_scd2_forget(const lr_scd2 *s, lr_sql *q)
 {
     lr_value name = lr_text(s->dim_name), all = lr_text(s->all_name);
@@ -490,7 +492,7 @@ int lr_scd2_keep(const lr_scd2 *s, int kind, lr_sql *q)
         lr_value name = lr_text(s->all_name);
         if (s->absent == NULL) return 0;
         lr_sqlf(q, "INSERT INTO %T (dim, key, at) SELECT CAST(%V AS text), '', CAST(", &s->seen, &name);
-        absent(s, q);
+        s->d->typed(q, s->absent, s->from_decl);
         lr_sqlf(q, " AS text) WHERE true");
     }
     lr_sqlf(q, " ON CONFLICT DO NOTHING");

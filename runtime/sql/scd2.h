@@ -29,6 +29,8 @@ typedef struct lr_scd2 {
     lr_value stamp_value;
     const lr_value *absent;  /* keys that are not among the sightings were gone then; or NULL */
     lr_table seen;           /* the ledger's */
+    int remembers;           /* it holds something of this dimension */
+    int once;                /* the source's own constraint: a key is sighted once at most */
     lr_table sightings;      /* key, track, from: what is new */
     lr_table keys;           /* key: those whose versions must be made anew */
     lr_table simple;         /* key, track, from: one sighting each, later than all that is known */
@@ -82,6 +84,8 @@ void lr_scd2_insert(const lr_scd2 *s, lr_sql *q);
  * key's first sighting takes their values, where all else is as sighted. */
 void lr_scd2_fill(const lr_scd2 *s, const char *const *added, int n, lr_sql *q);
 
+/* SELECT 1 for each row of lrun_scd2_seen that is of this dimension. */
+void lr_scd2_memory(const lr_scd2 *s, lr_sql *q);
 /* DELETE FROM lrun_scd2_seen: of a dimension that is gone or emptied. */
 void lr_scd2_forget(const lr_scd2 *s, lr_sql *q);
 

@@ -52,6 +52,19 @@ static void keep(lr_sql *q, const lr_table *t, const lr_sql *select, int tempora
     lr_sqlf(q, "CREATE TEMP TABLE %I AS %Q", t->name, select);
 }
 
+/* NOT EXISTS would read all of the rows for each of a's, and so does a join with
+ * columns that have no type; IN keeps them in an index, whatever they are. A NULL
+ * on either side matches nothing. */
+static void unmatched(lr_sql *q, const char *a, const lr_sql *rows, const char *b, const char **key, int nkey)
+{
+    lr_sql left = lr_sql_new(q->arena), list = lr_sql_new(q->arena);
+    for (int i = 0; i < nkey; i++) {
+        lr_sqlf(&left, i == 0 ? "%I.%I" : ", %I.%I", a, key[i]);
+        lr_sqlf(&list, i == 0 ? "%I" : ", %I", key[i]);
+    }
+    lr_sqlf(q, " WHERE (%Q) NOT IN (SELECT %Q FROM (%Q) AS %I) IS NOT FALSE", &left, &list, rows, b);
+}
+
 /* IN reads the keys once; a correlated EXISTS would index them for each row. */
 static void delete_keys(lr_sql *q, const lr_table *t, const lr_sql *where, const lr_table *keys, const char **key, int nkey)
 {
@@ -409,6 +422,7 @@ const lr_dialect lr_sqlite_dialect = {
     .create_table = create_table,
     .edge = edge,
     .keep = keep,
+    .unmatched = unmatched,
     .delete_keys = delete_keys,
     .create_index = create_index,
     .add_column = add_column,

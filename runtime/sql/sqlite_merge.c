@@ -34,7 +34,7 @@ static void insert_head(lr_sql *q, const lr_merge *m)
     lr_sqlf(q, ") SELECT ");
     column_list(q, m, "rows");
     if (m->stamp != NULL) lr_sqlf(q, ", %V", &m->stamp_value);
-    lr_sqlf(q, " FROM (%Q) AS \"rows\" WHERE ", m->rows);
+    lr_sqlf(q, " FROM (%Q) AS \"rows\"", m->rows);
 }
 
 static int has_values(const lr_merge *m)
@@ -100,7 +100,7 @@ static void same_key(lr_sql *q, const lr_merge *m)
 
 static void conflict(lr_sql *q, const lr_merge *m)
 {
-    lr_sqlf(q, m->by_row ? " ON CONFLICT (" : "true ON CONFLICT (");
+    lr_sqlf(q, m->by_row ? " ON CONFLICT (" : " WHERE true ON CONFLICT (");
     for (int i = 0; i < m->unique->n; i++) {
         lr_sqlf(q, i == 0 ? "%I" : ", %I", m->unique->columns[i]);
         if (m->unique->collations[i] != NULL) lr_sqlf(q, " COLLATE %I", m->unique->collations[i]);
@@ -146,8 +146,10 @@ int lr_sqlite_merge(lr_arena *a, const lr_merge *m, int strategy, lr_step_sql ou
     *q = lr_sql_new(a);
     out[n++].effect = LR_INSERTS;
     insert_head(q, m);
-    lr_sqlf(q, "NOT EXISTS (SELECT 1 FROM %T AS \"target\" WHERE ", &m->target->table);
+    /* a join, where NOT EXISTS would do: SQLite makes an index of its own for it,
+     * and reads the whole table for each row of the other */
+    lr_sqlf(q, " LEFT JOIN %T AS \"target\" ON ", &m->target->table);
     same_key(q, m);
-    lr_sqlf(q, ")");
+    lr_sqlf(q, " WHERE \"target\".%I IS NULL", m->key[0]);
     return n;
 }

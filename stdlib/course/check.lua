@@ -22,12 +22,16 @@ local function runs(play)
 end
 
 -- A scenario ends with a review; a lesson is about one fault.
-local function is_scenario(l) return l.closed or #l.requires > 3 or not l.id:find "^%d" end
+local function is_scenario(l) return l.closed or not l.id:find "^%d" end
 
 local function review(r)
   local out = { "REVIEW" }
   for _, q in ipairs(r.requirements) do
-    out[#out + 1] = wrap((rules[q.id] or "") .. ": " .. q.evidence, ("  %-4s %-11s  "):format(q.id, q.state), 20)
+    local line = ("  %-4s %-11s  %s"):format(q.id, q.state, rules[q.id] or "")
+    local why = q.state ~= "not reached" and q.evidence
+    if why and #line + 2 + #why <= width() then line = line .. ": " .. why
+    elseif why then line = line .. "\n" .. wrap(why, (" "):rep(20), 20) end
+    out[#out + 1] = line
   end
   return table.concat(out, "\n") .. "\n"
 end
@@ -51,7 +55,7 @@ local function rule_line(l, known, rule)
   if known and hints > 0 then
     right = right .. (known.hints < hints and (", hint %d of %d"):format(known.hints + 1, hints) or ", all hints seen")
   end
-  if #left + 3 + #right > wide then return left .. "\n" end
+  if #left + 3 + #right > wide then return left .. "\n" .. (" "):rep(wide - #right) .. right .. "\n" end
   return left .. (" "):rep(wide - #left - #right) .. right .. "\n"
 end
 

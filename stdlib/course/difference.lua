@@ -6,6 +6,10 @@ local width = require "show.width"
 local wrap = require "show.wrap"
 local difference = {}
 
+-- What the rows below it do not say.
+local MEANS = { SILENT = ": no row shows it", ORPHAN = ": the source has it no more", TORN = ": a part of it is there",
+                ["WRONG GROUP"] = ": the total is right" }
+
 local function cells_of(t, text)
   local out = {}
   for cell in (text .. "\0"):gmatch "(.-)%z" do
@@ -64,8 +68,9 @@ end
 function difference.text(o, r)
   local found, play = r.cause, r.play
   local t, d = play.history.truth, r.cause.difference
-  local out = { wrap(("after the run of %s: %s%s"):format(timeline.when(found.step), found.class,
-    found.key and (" %s %s"):format(t.key[1], tostring(found.key)) or ""), "FIRST DIFFERENCE  ", 18) }
+  local key = found.key and found.key ~= "" and (" %s %s"):format(t.key[1], tostring(found.key)) or ""
+  local out = { wrap(("after the run of %s: %s%s%s"):format(timeline.when(found.step), found.class, key, MEANS[found.class] or ""),
+                     "FIRST DIFFERENCE  ", 18) }
   if d and not d.why then
     local have, want = difference.sides(t, d)
     out[#out + 1] = difference.line("    warehouse   ", have)
@@ -74,7 +79,7 @@ function difference.text(o, r)
   local lines = picture.lines(play, found, { width = core.width(), plain = o.plain })
   if #lines > 0 then out[#out + 1] = "\n" .. table.concat(lines, "\n") .. "\n" end
   out[#out + 1] = wrap(found.evidence, "WHY     ", 8)
-  if d and t.total and found.step.want and found.step.have then
+  if d and not d.why and t.total and found.step.want and found.step.have then
     out[#out + 1] = "TOTALS  " .. difference.totals(truth.total(t, found.step.want, t.total), truth.total(t, found.step.have, t.total))
   end
   return table.concat(out, "\n") .. "\n"

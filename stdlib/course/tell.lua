@@ -48,15 +48,15 @@ local function head(step)
   if step.kind == "change" then return "the source changes" end
   if step.kind == "skip" then return "no run this night" end
   if step.kind == "reconcile" then return ("the check of %s"):format(timeline.when(step)) end
+  if step.kind == "check" then return ("the weekly check of %s to %s"):format(step.event.check[1], step.event.check[2]) end
   local words = { again = "the same run once more", retry = "the run again", backfill = "a run" }
-  return (words[step.kind] or "a run") .. (step.day and " for " .. step.day or "")
+  local days = step.days and (" for %s to %s"):format(step.days[1], step.days[#step.days]) or step.day and " for " .. step.day or ""
+  return (words[step.kind] or "a run") .. days
 end
 
 -- Which source rows the window of a run holds.
 local function inside(play, step)
   local probe, w = play.history.probe, step.window
-  if w.none then return "no row" end
-  if w.all then return "every row" end
   play.box:restore(step.before)
   local rows = play.box:rows("source", ("SELECT %s, %s FROM %s ORDER BY 1"):format(probe.key, w.column, probe.table)) or {}
   local list = {}
@@ -103,18 +103,20 @@ local function statements(step)
       if t.kind == "write" then writes = writes + 1 end
     end
   end
-  return ("%d, %d of them write%s"):format(n, writes, writes == 1 and "s" or "")
+  return ("%d: %d read, %d write"):format(n, n - writes, writes)
 end
 
 local function lines_of_run(play, step, say)
   for _, e in ipairs(step.event.during or {}) do say("meanwhile", change(play, e)) end
-  if step.result.error and not step.crashed then
+  if play.failed == step then
     say("ERROR", step.result.error.text)
     return
   end
+  if step.stopped then say("ended", "with an error, and its day is as it was: " .. step.result.error.text) end
   if play.history.probe then
     stage.window(play, step)
-    say("window", xray.text(step.window) .. ": " .. inside(play, step))
+    local w = step.window
+    say("window", (w.none or w.all) and xray.text(w) or xray.text(w) .. ": " .. inside(play, step))
   end
   say("statements", statements(step))
   local have = step.have
@@ -138,19 +140,24 @@ end
 function tell.line(play, step)
   local what = step.kind == "change" and change(play, step.event) or head(step)
   if step.crashed then what = what .. ": the machine stopped " .. (POINTS[step.event.fail] or "")
-  elseif step.result and step.result.error then what = what .. ": an error"
+  elseif step.stopped or play.failed == step then what = what .. ": an error"
   elseif step.have then what = what .. ": wrote " .. written(step) end
   return wrap(what, ("%3d  %-19s  "):format(step.number, step.run_start or step.at), 26)
 end
 
 -- total: how many steps there are, or nil.
 function tell.step(play, step, total)
-  local out = { ("step %d%s   %s   %s"):format(step.number, total and " of " .. total or "", step.run_start or step.at, head(step)) }
+  local first = ("step %d%s   %s   "):format(step.number, total and " of " .. total or "", step.run_start or step.at)
+  local out = { wrap(head(step), first, #first) }
   local function say(word, text) out[#out + 1] = wrap(text, ("    %-12s "):format(word), 17) end
   if step.kind == "change" then out[#out + 1] = wrap(change(play, step.event), "    ", 4)
   elseif step.kind == "reconcile" then
     say("says", step.result.status == 3 and "the day differs" or step.result.status == 0 and
                 (step.result.differs > 0 and "the day differs" or "equal") or step.result.error.text)
+  elseif step.kind == "check" then
+    if play.failed == step then say("ERROR", step.result.error.text) end
+    for _, d in ipairs(step.differences) do say("key " .. tostring(d.value or ""), d.why) end
+    if play.failed ~= step and #step.differences == 0 then say("names", "every row that differs") end
   elseif step.result then lines_of_run(play, step, say) end
   return table.concat(out, "\n") .. "\n"
 end

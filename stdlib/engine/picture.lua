@@ -72,8 +72,8 @@ local function keys_of(found)
   end
   add(found.key)
   for _, s in ipairs(found.runs) do
-    for _, entry in ipairs(truth.keys(s.have_before or {}, s.have or {})) do
-      if not truth.same((s.have_before or {})[entry.key], (s.have or {})[entry.key]) and #list < 6 then add(entry.value) end
+    for _, entry in ipairs(s.have and truth.keys(s.have_before or {}, s.have) or {}) do
+      if not truth.same((s.have_before or {})[entry.key], s.have[entry.key]) and #list < 6 then add(entry.value) end
     end
   end
   return list
@@ -98,13 +98,14 @@ local function keys_at_large(play, found)
   local kind, index = data.kinds(t), {}
   for i, c in ipairs(t.columns) do index[c[1]] = i end
   local key = play.history.truth.key[1]
+  local function event(e)
+    if (e.insert or e.update or e.delete) ~= t.name then return end
+    local v = e.insert and (#e.row > 0 and e.row[index[key]] or e.row[key]) or e.where and e.where[key]
+    add(play.variant:value(kind[key], v))
+  end
   for _, s in ipairs(play.steps) do
-    local e = s.event
-    local name = s.kind == "change" and (e.insert or e.update or e.delete)
-    if name == t.name then
-      local v = e.insert and (#e.row > 0 and e.row[index[key]] or e.row[key]) or e.where and e.where[key]
-      add(play.variant:value(kind[key], v))
-    end
+    if s.kind == "change" then event(s.event) end
+    for _, e in ipairs(s.event.during or {}) do event(e) end
   end
   for i = #(t.rows or {}), 1, -1 do
     local r = t.rows[i]
@@ -193,8 +194,9 @@ function picture.lines(play, found, o)
     end
   end
   if found.t then
-    local text = ("^ %s, %s"):format(found.class, data.text(found.t))
-    out[#out + 1] = put("", math.min(column(found.t), width - #text), text)
+    local text, at = ("%s, %s"):format(found.class, data.text(found.t)), column(found.t)
+    if at + 2 + #text <= width then out[#out + 1] = put("", at, "^ " .. text)
+    else out[#out + 1] = put("", at - #text - 1, text .. " ^") end
   end
   return out
 end
