@@ -53,6 +53,8 @@ const lr_cli_option lr_cli_options[] = {
     {"last", 0, LR_TAKES_VALUE, "N", " runs ", "how many runs to show"},
     {"scenario", 0, LR_TAKES_VALUE, "ID", " learn ", "the scenario to grade against, or a scenario's file"},
     {"seed", 0, LR_TAKES_VALUE, "N", " learn ", "a variant: other dates, ids and amounts; 0 is the scenario as written"},
+    {"variants", 0, LR_TAKES_VALUE, "N", " learn ", "grade: how many variants are played after that seed (1; with --seed 0)"},
+    {"junit", 0, LR_TAKES_VALUE, "FILE", " learn ", "grade: write the grades as JUnit's XML too"},
     {"dir", 0, LR_TAKES_VALUE, "DIR", " learn ", "the course's folder"},
     {"at", 0, LR_TAKES_VALUE, "N", " learn ", "show and try: after step N, in place of where you are"},
     {"job", 'f', LR_TAKES_VALUE, "FILE", " learn ", "check: another job than the lesson's; it is not counted"},

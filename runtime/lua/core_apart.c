@@ -1,4 +1,4 @@
-/* core.apart: work in a process of its own. A pattern without hope or a crash
+/* core.start: work in a process of its own. A pattern without hope or a crash
  * ends that process, and the one that asked goes on. */
 #include "lua/box.h"
 #include "lua/host.h"
@@ -89,12 +89,11 @@ static int listen(child *c)
     }
 }
 
-/* core.apart(fn): the text that fn gives; or nil, "raised" and its error, "forced"
- * and the line where it hung, "stopped", "died" and the signal. What fn changes in
+/* core.start(fn): a process that works at fn; see child_answer. What fn changes in
  * this state is not seen here, and nobody may be connected to a database. */
-static int core_apart(lua_State *L)
+static int core_start(lua_State *L)
 {
-    int ends[2], status = 0;
+    int ends[2];
     luaL_checktype(L, 1, LUA_TFUNCTION);
     lua_settop(L, 1);
     child *c = lua_newuserdatauv(L, sizeof *c, 0);
@@ -111,6 +110,16 @@ static int core_apart(lua_State *L)
     }
     close(ends[1]);
     if (c->pid < 0) return luaL_error(L, "no process can be started: %s", strerror(errno));
+    return 1;
+}
+
+/* child:answer(): the text that its function gives, waited for; or nil, "raised" and
+ * its error, "forced" and the line where it hung, "stopped", "died" and the signal. */
+static int child_answer(lua_State *L)
+{
+    int status = 0;
+    child *c = luaL_checkudata(L, 1, "lrun.child");
+    if (c->pid <= 0) return luaL_error(L, "the process has answered before");
     int heard = listen(c);
     while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR) continue;
     c->pid = 0;
@@ -126,9 +135,23 @@ static int core_apart(lua_State *L)
     return 3;
 }
 
+/* How many of them can work at the same time. */
+static int core_processors(lua_State *L)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    lua_pushinteger(L, n > 0 ? (lua_Integer)n : 1);
+    return 1;
+}
+
 void lr_open_core_apart(lua_State *L)
 {
-    static const luaL_Reg functions[] = {{"apart", core_apart}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"start", core_start}, {"processors", core_processors}, {NULL, NULL}};
     lr_new_closed(L, "lrun.child", child_close);
+    luaL_getmetatable(L, "lrun.child");
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, child_answer);
+    lua_setfield(L, -2, "answer");
+    lua_setfield(L, -2, "__index");
+    lua_pop(L, 1);
     luaL_setfuncs(L, functions, 0);
 }

@@ -201,6 +201,29 @@ static int core_stat(lua_State *L)
     return 2;
 }
 
+/* core.list(path): the names in a folder, or nil and why. */
+static int core_list(lua_State *L)
+{
+    const char *path = luaL_checkstring(L, 1);
+    lr_arena *a = lr_push_arena(L);
+    char **names = NULL;
+    int n = 0, room = 0;
+    struct dirent *entry;
+    DIR *d = opendir(path);
+    if (d == NULL) return push_errno(L, 1);
+    while ((entry = readdir(d)) != NULL) {
+        if (n == room) names = lr_grow(a, names, n, &room, sizeof *names);
+        names[n++] = lr_dup(a, entry->d_name);
+    }
+    closedir(d);
+    lua_createtable(L, n, 0);
+    for (int i = 0; i < n; i++) {
+        lua_pushstring(L, names[i]);
+        lua_rawseti(L, -2, i + 1);
+    }
+    return 1;
+}
+
 static int core_cwd(lua_State *L)
 {
     char path[4096];
@@ -324,6 +347,7 @@ void lr_open_core_terminal(lua_State *L)
         {"typed", core_typed},
         {"now", core_now}, {"ticks", core_ticks}, {"deadline", core_deadline}, {"signal", core_signal},
         {"clear_signal", core_clear_signal}, {"mkdir", core_mkdir}, {"tempdir", core_tempdir}, {"stat", core_stat}, {"cwd", core_cwd},
+        {"list", core_list},
         {"dates", core_dates}, {"time_value", core_time_value}, {"alive", core_alive}, {"nap", core_nap}, {"edit_open", core_edit_open},
         {"edit_line", core_edit_line}, {"edit_add", core_edit_add}, {"edit_close", core_edit_close}, {NULL, NULL}};
     lr_new_closed(L, "lrun.folder", folder_close);

@@ -8,20 +8,9 @@ local timeline = require "engine.timeline"
 local xray = require "engine.xray"
 local stage = {}
 
--- fn(box) in a process of its own. What it returns; or { status =, problem = }
--- where the process came to its end before.
+-- fn(box) in a process of its own; see engine/apart.lua for what comes back.
 function stage.within(box, shown, fn)
-  local got, how, detail = apart(function() return fn(box) end)
-  if got then return got end
-  if how == "stopped" then return { status = 130, problem = "stopped" } end
-  if how == "forced" then
-    local at, to = detail:find(box.job, 1, true)
-    local where = at and shown .. detail:sub(to + 1) or shown
-    return { status = 4, problem = where .. ": this call did not end, and nothing could stop it\n" ..
-                                   "  hint: a string pattern may take for ever; match in steps, or let SQL do it" }
-  end
-  return { status = 5, problem = ("%s: the process of the job died%s"):format(shown,
-    detail and detail ~= 0 and " of signal " .. tostring(detail) or "") }
+  return apart.start(box.job, shown, function() return fn(box) end)()
 end
 
 -- The same on a fresh sandbox.

@@ -1,6 +1,7 @@
 -- Work with somebody's job in a process of its own, so that whatever it does, the
 -- program that asked goes on. What fn returns is copied: plain tables only.
 local cjson = require "cjson"
+local apart = {}
 
 -- JSON has one kind of number.
 local function whole(v)
@@ -11,11 +12,25 @@ local function whole(v)
   return v
 end
 
--- fn's table; or nil, "forced" and the line where it hung, "stopped", or "died" and
--- the signal. An error of fn is raised here.
-return function(fn)
-  local text, how, detail = core.apart(function() return cjson.encode(fn()) end)
-  if text then return whole(cjson.decode(text)) end
-  if how == "raised" then error(detail, 0) end
-  return nil, how, detail
+-- Begin; a function that waits for the end. It gives fn's table; or { status =,
+-- problem = } where the process came to its end before. An error of fn is raised
+-- there. job is the path that a line is told with, shown stands for it.
+function apart.start(job, shown, fn)
+  local child = core.start(function() return cjson.encode(fn()) end)
+  return function()
+    local text, how, detail = child:answer()
+    if text then return whole(cjson.decode(text)) end
+    if how == "raised" then error(detail, 0) end
+    if how == "stopped" then return { status = 130, problem = "stopped" } end
+    if how == "forced" then
+      local at, to = detail:find(job, 1, true)
+      local where = at and shown .. detail:sub(to + 1) or shown
+      return { status = 4, problem = where .. ": this call did not end, and nothing could stop it\n" ..
+                                     "  hint: a string pattern may take for ever; match in steps, or let SQL do it" }
+    end
+    return { status = 5, problem = ("%s: the process of the job died%s"):format(shown,
+      detail and detail ~= 0 and " of signal " .. tostring(detail) or "") }
+  end
 end
+
+return apart

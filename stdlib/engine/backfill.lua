@@ -216,6 +216,10 @@ end
 
 -- ---- a job for one day ----
 
+local function writes(step)
+  for _, t in ipairs(step.trace) do if t.kind == "write" then return true end end
+end
+
 local function by_day(self, e, at, days)
   local bad = {}
   for _, day in ipairs(bad_days(self, days)) do bad[day] = true end
@@ -223,11 +227,11 @@ local function by_day(self, e, at, days)
     local known = e.resume and self.finished[day]
     if not known or self.history.record then
       local o = { run_start = at, day = day, params = backfill.params(days[1], days[#days]) }
-      local wrong = known and not self.rows_only and again(self, rehearse(self, { before = self.box:state() }, o, {}).commits)
       local fail = self.variant:date(e.fail_on) == day and e.fail or nil
       local ok = self:night({ fail = fail, resume = e.resume }, at, "backfill", day, o.params, bad[day])
       if not ok then return false end
       local step = self.steps[#self.steps]
+      local wrong = known and not self.rows_only and writes(step) and again(self, rehearse(self, step, o, {}).commits)
       if wrong then
         step.differences = { wrong }
       elseif bad[day] and not step.crashed and not step.stopped and not known then

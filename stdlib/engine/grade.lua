@@ -2,7 +2,6 @@
 -- The same file and seed give the same words.
 local data = require "engine.data"
 local diverge = require "engine.diverge"
-local sandbox = require "engine.sandbox"
 local timeline = require "engine.timeline"
 local when = timeline.when
 local grade = {}
@@ -57,7 +56,7 @@ function grade.one(lesson, job, seed, box, shown, rows_only)
       state, why, named = "MISSED", grade.evidence(cause), true
     elseif ended and not proved(play, r, ended) then
       state = "not reached"
-      why = cause and ("the rows differ after the run of %s"):format(when(cause.step)) or "the job has an error"
+      why = cause and ("the play ends with what is wrong after the run of %s"):format(when(cause.step)) or "the job has an error"
     else
       why = ended and ("seen in %s %d"):format(r.event and "event" or "run", r.event or r.night) or met(play)
     end
@@ -70,21 +69,22 @@ function grade.one(lesson, job, seed, box, shown, rows_only)
   return out
 end
 
--- A file. Without a seed the lesson as it is written is played, and when it
--- passes one variant, so that a job that knows the figures by heart does not.
-function grade.job(lesson, job, seed, shown)
-  local box <close> = setmetatable({ box = sandbox.new() }, { __close = function(b) b.box:close() end })
-  return grade.within(box.box, lesson, job, seed, shown)
-end
-
--- The same in a sandbox that is there.
-function grade.within(box, lesson, job, seed, shown)
-  local result = grade.one(lesson, job, seed or 0, box, shown)
-  if seed or result.status ~= 0 then return result end
-  local other = grade.one(lesson, job, 1, box, shown)
-  if other.status == 0 then return result end
-  other.variant = true
-  return other
+-- A job in a sandbox. Without a seed the lesson as it is written is played, and when it
+-- passes one variant, so that a job that knows the figures by heart does not. With a seed
+-- that one; variants is how many more come after it: of these the rows are looked at. The
+-- first that does not pass is given.
+function grade.within(box, lesson, job, seed, shown, variants)
+  local first = seed or 0
+  local result = grade.one(lesson, job, first, box, shown)
+  for n = 1, variants or (seed and 0 or 1) do
+    if result.status ~= 0 then return result end
+    local other = grade.one(lesson, job, first + n, box, shown, true)
+    if other.status ~= 0 then
+      other.variant = true
+      return other
+    end
+  end
+  return result
 end
 
 return grade

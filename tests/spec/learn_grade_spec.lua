@@ -1,0 +1,114 @@
+-- learn grade of a folder: a line for each job, whatever one of them does; and its other forms.
+local World = require "world"
+local cjson = require "cjson"
+local files = require "files"
+
+local MERGE = [[
+job { grain = "day" }
+local changed = extract { from = "orders", by = "updated_at", window = window { since = watermark() } }
+merge { changed, into = "dw_orders", key = "order_id" }
+]]
+local CREATED = MERGE:gsub('"updated_at"', '"order_date"')
+local BROKEN = 'job { grain = "day" }\nlocal x = nil + 1\n'
+local ENDLESS = 'job { grain = "day" }\nwhile true do end\n'
+local HOPELESS = 'job { grain = "day" }\nlocal s = ("a"):rep(50)\nreturn s:find(("a?"):rep(50) .. s .. "b")\n'
+
+local function class(jobs)
+  local w = World.new { source = false, warehouse = false }
+  assert(os.execute("mkdir " .. w.dir .. "/class"))
+  for name, job in pairs(jobs) do
+    assert(os.execute(("mkdir %s/class/%s"):format(w.dir, name)))
+    w:write("class/" .. name .. "/job.lua", job)
+  end
+  return w
+end
+
+local function grade(w, ...) return w:lrun("learn", "grade", "class", "--scenario", "02-created-date", ...) end
+
+describe("learn grade of a folder", function()
+  it("says a line for each job, in the order of their names, and goes on whatever one does", function()
+    local w = class { ann = MERGE, ben = CREATED, cat = BROKEN, dan = ENDLESS, eve = HOPELESS, flo = MERGE }
+    w:write("class/readme.txt", "no job")
+    assert(os.execute("mkdir " .. w.dir .. "/class/empty"))
+    local r = grade(w)
+    assert.equal(5, r.status, r.err)
+    local lines = {}
+    for line in r.out:gmatch "[^\n]+" do lines[#lines + 1] = line end
+    assert.equal(7, #lines, r.out)
+    assert.equal("class/ann/job.lua  met", lines[1])
+    assert.equal("class/ben/job.lua  MISSED  R2   find rows that changed", lines[2])
+    assert.truthy(lines[3]:find("^class/cat/job.lua  ERROR   class/cat/job.lua:2: "), lines[3])
+    assert.truthy(lines[4]:find("^class/dan/job.lua  LIMIT   class/dan/job.lua:2: "), lines[4])
+    assert.truthy(lines[5]:find("^class/eve/job.lua  LIMIT   class/eve/job.lua:3: "), lines[5])
+    assert.equal("class/flo/job.lua  met", lines[6])
+    assert.equal("6 jobs: 2 met, 1 missed, 1 with an error, 2 at a limit", lines[7])
+  end)
+
+  it("ends with 0 where all are met, and with 1 where one is missed", function()
+    assert.equal(0, grade(class { ann = MERGE, flo = MERGE }).status)
+    assert.equal(1, grade(class { ann = MERGE, ben = CREATED }).status)
+  end)
+
+  it("gives an object for each, the same bytes each time", function()
+    local w = class { ann = MERGE, ben = CREATED, cat = BROKEN }
+    local one, two = grade(w, "--json", "--seed", "4"), grade(w, "--json", "--seed", "4")
+    assert.equal(one.out, two.out)
+    local seen = {}
+    for line in one.out:gmatch "[^\n]+" do
+      local g = cjson.decode(line)
+      seen[#seen + 1] = ("%s %d %d %s"):format(g.file, g.seed, g.exit, g.requirements[1].state)
+    end
+    assert.same({ "class/ann/job.lua 4 0 met", "class/ben/job.lua 4 1 MISSED", "class/cat/job.lua 4 5 not reached" }, seen)
+  end)
+
+  it("writes JUnit's XML, with what a CI counts", function()
+    local w = class { ann = MERGE, ben = CREATED, cat = BROKEN:gsub("nil %+ 1", 'error("<&\\">")') }
+    local r = grade(w, "--junit", "grades.xml")
+    assert.equal(5, r.status, r.err)
+    local xml = files.read(w.dir .. "/grades.xml")
+    assert.truthy(xml:find('<testsuite name="lrun learn 02-created-date" tests="10" failures="1" errors="1" skipped="5">', 1, true), xml)
+    assert.truthy(xml:find('<testcase classname="class/ann/job.lua" name="R2 find rows that changed"/>', 1, true), xml)
+    assert.truthy(xml:find('<testcase classname="class/ben/job.lua" name="R2 find rows that changed"><failure message="', 1, true), xml)
+    assert.truthy(xml:find("&lt;&amp;", 1, true), xml)
+    local parsed = io.popen("python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' " .. w.dir .. "/grades.xml 2>&1")
+    assert.equal("", parsed:read "a")
+    assert.is_true(parsed:close())
+    r = grade(w, "--junit", "none/grades.xml")
+    assert.equal(7, r.status)
+    assert.is_nil(files.read(w.dir .. "/grades.xml.part"))
+  end)
+
+  it("grades a hundred jobs in less than twenty seconds", function()
+    local jobs = {}
+    for n = 1, 100 do jobs["p" .. n] = n % 3 == 0 and CREATED or MERGE end
+    local w = class(jobs)
+    local from = os.time()
+    local r = w:lrun("learn", "grade", "class", "--scenario", "S1", "-q")
+    assert.equal(1, r.status, r.err)
+    assert.is_true(os.difftime(os.time(), from) < 20)
+    local _, lines = r.out:gsub("\n", "")
+    assert.equal(100, lines)
+  end)
+end)
+
+describe("learn grade", function()
+  it("plays as many variants as asked for", function()
+    -- right for the story as it is told, and for its first variant by chance of the hour
+    local job = MERGE .. [[
+if tonumber(os.date "%Y") > 2027 then execute { "UPDATE dw_orders SET amount = 0" } end
+]]
+    local w = class { ann = job }
+    local function of(...) return w:lrun("learn", "grade", "class/ann/job.lua", "--scenario", "02-created-date", ...) end
+    assert.equal(0, of("--variants", "0").status)
+    local r = of("--variants", "19")
+    assert.equal(1, r.status, r.out)
+    assert.truthy(r.out:find("the same story with other dates", 1, true), r.out)
+    World.says(of("--variants", "many"), 2, { "--variants", "no whole number" })
+  end)
+
+  it("says what is wrong with a folder", function()
+    local w = class {}
+    World.says(grade(w), 2, { "class", "job.lua" })
+    World.says(w:lrun("learn", "grade", "nowhere", "--scenario", "S1"), 2, { "nowhere" })
+  end)
+end)
