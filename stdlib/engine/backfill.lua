@@ -182,7 +182,7 @@ local function whole(self, e, at, days)
     self.failed = step
     return false
   end
-  local source, want = truth.of_source(self.box, h), step.have_before
+  local source, want = self:source(), step.have_before
   local last = o.stop and self.variant:date(e.fail_on) or bad[1] -- the day that the work ended in
   local function expect(day) want = truth.of_day(h, source, want, day) end
   for _, day in ipairs(days) do
@@ -247,7 +247,7 @@ end
 
 -- A job that asks for the parameters from and to drives its days itself.
 local function drives(self, days, at)
-  local result = self:rehearse(self.box:state(), { run_start = at, day = days[1], params = backfill.params(days[1], days[#days]) })
+  local result = self:rehearse(self:state(), { run_start = at, day = days[1], params = backfill.params(days[1], days[#days]) })
   return result.params_read and result.params_read.from and result.params_read.to
 end
 

@@ -126,6 +126,35 @@ local function changes(self, e)
   return { e.sql }
 end
 
+-- ---- the databases as they are now; nobody else changes them ----
+
+function Play:state()
+  self.now = self.now or self.box:state()
+  return self.now
+end
+
+function Play:source()
+  self.wanted = self.wanted or truth.of_source(self.box, self.history.truth)
+  return self.wanted
+end
+
+-- Nil and why where the job has dropped or changed the table.
+function Play:warehouse()
+  if not self.had then
+    local why
+    self.had, why = truth.of_warehouse(self.box, self.history.truth)
+    if not self.had then return nil, why end
+  end
+  return self.had
+end
+
+local function touch(self) self.now, self.wanted, self.had = nil, nil, nil end
+
+local function land(self, events)
+  for _, e in ipairs(events) do self.box:exec("source", changes(self, e)) end
+  touch(self)
+end
+
 -- One run. Returns the result, the trace, whether the machine stopped, and what
 -- was printed. o.look(n) is called when the n-th event of the trace is over.
 function Play:run(o)
@@ -134,7 +163,7 @@ function Play:run(o)
     trace[#trace + 1] = { phase = phase, kind = kind, table = name, sql = fields.sql, connection = fields.connection, rows = fields.rows }
     if o.during and not landed and phase == "before" and kind == "write" and name == self.history.truth.table then
       landed = true
-      for _, e in ipairs(o.during) do self.box:exec("source", changes(self, e)) end
+      land(self, o.during)
     end
     if o.look and phase == "after" then o.look(#trace) end
     if o.stop and #trace == o.stop then
@@ -154,21 +183,21 @@ function Play:run(o)
       elseif event == "print" then prints[#prints + 1] = fields.message
       elseif event == "check" and o.compared then o.compared(fields) end
     end }
-  if o.during and not landed then
-    for _, e in ipairs(o.during) do self.box:exec("source", changes(self, e)) end
-  end
+  if o.during and not landed then land(self, o.during) end
+  self.now, self.had = nil, nil
   return result, trace, crashed, prints
 end
 
 -- Run on a copy: what the job would do, and nothing is kept. o.after(box) looks
 -- at the copy at the end.
 function Play:rehearse(state, o, prepare)
-  local now = self.box:state()
+  local now, wanted, had = self:state(), self.wanted, self.had
   self.box:restore(state)
   if prepare then prepare(self.box) end
   local result, trace, _, prints = self:run(o)
   local after = o.after and o.after(self.box)
   self.box:restore(now)
+  self.now, self.wanted, self.had = now, wanted, had
   return result, trace, after, prints
 end
 
@@ -176,12 +205,10 @@ end
 
 -- A new step; event is the entry of the history that it belongs to.
 function Play:begin(kind, e, at)
-  local h = self.history.truth
-  local step = { kind = kind, event = e, run_start = at, at = at, before = self.box:state(), number = #self.steps + 1, place = self.place }
+  local step = { kind = kind, event = e, run_start = at, at = at, before = self:state(), number = #self.steps + 1, place = self.place }
   self.steps[step.number] = step
   if kind ~= "change" and kind ~= "skip" then
-    step.want_before = truth.of_source(self.box, h)
-    step.have_before = truth.of_warehouse(self.box, h) or {}
+    step.want_before, step.have_before = self:source(), self:warehouse() or {}
   end
   return step
 end
@@ -189,7 +216,7 @@ end
 -- Run it, and keep what came of it.
 function Play:perform(step, o)
   step.result, step.trace, step.crashed, step.prints = self:run(o)
-  step.after = self.box:state()
+  step.after = self:state()
 end
 
 function Play:stop_at(trace, point) return stop_at(trace, point, self.history.truth.table) end
@@ -207,23 +234,27 @@ function Play:day_of(entry) return truth.day_of(self.history.truth, entry) end
 -- The warehouse against what is wanted. What came too late for any lookback may be there
 -- or not.
 function Play:compare(step, want)
-  local h = self.history.truth
-  local have, why = truth.of_warehouse(self.box, h)
+  local have, why = self:warehouse()
   if not have then
     step.want, step.have = want, {}
     return { { key = "", class = "MISSING", why = why } }
+  end
+  if next(self.beyond) then
+    local others = {}
+    for key, entry in pairs(want) do others[key] = entry end
+    want = others
   end
   for key, former in pairs(self.beyond) do
     if truth.same(have[key], former.entry) then want[key] = have[key] end
   end
   step.want, step.have = want, have
   -- rows that landed meanwhile may be there or not
-  return truth.compare(h, want, have, step.event.during and step.want_before, step.run_start)
+  return truth.compare(self.history.truth, want, have, step.event.during and step.want_before, step.run_start)
 end
 
 -- After a stop every key must be as it was or as it should be.
 function Play:torn(step, want)
-  local have = truth.of_warehouse(self.box, self.history.truth) or {}
+  local have = self:warehouse() or {}
   local out = {}
   for _, entry in ipairs(truth.keys(step.have_before, want, have)) do
     local now = have[entry.key]
@@ -252,7 +283,7 @@ function Play:night(e, at, kind, day, params, differs)
     self.failed = step
     return false
   end
-  local want = truth.of_source(self.box, h)
+  local want = self:source()
   if day and h.partition then want = truth.of_day(h, want, step.have_before, day) end
   if step.crashed then
     step.differences = self:torn(step, step.want_before)
@@ -268,11 +299,9 @@ end
 -- time is asked for like any other.
 local function late(self, e)
   if not e.beyond and not next(self.beyond) then return end
-  local h = self.history.truth
-  local before = truth.of_source(self.box, h)
+  local before = self:source()
   return function()
-    local after = truth.of_source(self.box, h)
-    local have = truth.of_warehouse(self.box, h) or {}
+    local after, have = self:source(), self:warehouse() or {}
     for _, entry in ipairs(truth.keys(before, after)) do
       if not truth.same(before[entry.key], after[entry.key]) then
         self.beyond[entry.key] = e.beyond and { entry = have[entry.key] } or nil
@@ -284,9 +313,9 @@ end
 function Play:change(e, at)
   local step = self:begin("change", e, at)
   local came = late(self, e)
-  self.box:exec("source", changes(self, e))
+  land(self, { e })
   if came then came() end
-  step.after = self.box:state()
+  step.after = self:state()
   return true
 end
 
@@ -328,7 +357,8 @@ end
 
 -- history: { source = tables, warehouse = tables, events, truth }. job: the text.
 -- o: variant, shown, box (a sandbox to use; it is closed by the caller), to_the_end
--- (go on after the first difference), upto (events after that step are not played).
+-- (go on after the first difference), upto (events after that step are not played),
+-- rows_only (nothing is rehearsed to see how right rows came).
 function timeline.play(history, job, o)
   local self = setmetatable({ history = history, variant = o.variant or data.variant(0), shown = o.shown, steps = {}, box = o.box,
                               to_the_end = o.to_the_end, rows_only = o.rows_only, finished = {}, beyond = {} }, Play)
@@ -355,6 +385,7 @@ function Play:go(n)
     if s and s.after then state = s.after end
   end
   state = state or self.steps[1] and self.steps[1].before
+  touch(self)
   if state then self.box:restore(state) end
 end
 

@@ -40,7 +40,7 @@ local function look(self, step, first, last)
 end
 
 function weekly.play(self, e, at)
-  local h, v = self.history.truth, self.variant
+  local v = self.variant
   local step = self:begin("check", e, at)
   step.differences = {}
   local first, last = v:date(e.check[1]), v:date(e.check[2])
@@ -53,7 +53,7 @@ function weekly.play(self, e, at)
   local function miss(id, class, why)
     step.differences[#step.differences + 1] = { key = id and truth.canon(id) or "", value = id, class = class, rule = "R9", why = why }
   end
-  step.want, step.have = truth.of_source(self.box, h), truth.of_warehouse(self.box, h) or {}
+  step.want, step.have = self:source(), self:warehouse() or {}
   for _, entry in ipairs(truth.keys(step.want, step.have)) do
     if not truth.same(step.want[entry.key], step.have[entry.key]) then
       wrong = wrong + 1
