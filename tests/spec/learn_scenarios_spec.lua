@@ -220,6 +220,22 @@ execute { "COMMIT" }
   local PLAIN = MANUAL:gsub('execute { "DELETE [^\n]*\n', "")
   local CREATED = MANUAL:gsub("updated_at >=", "order_date >="):gsub("updated_at <", "order_date <")
 
+  it("keeps a row that landed while a run read, also past a stop that comes next", function()
+    local w = World.new { source = false, warehouse = false }
+    w:write("merge.lua", MERGE)
+    w:write("history.lua", (history(function() return 1 end):gsub("events = {.*", [[
+      events = {
+        { at = "2026-05-02 10:00:00", insert = "orders", row = { 1, "2026-05-02", 5, "2026-05-02 10:00:00" } },
+        { run = "2026-05-03", during = {
+          { at = "2026-05-03 00:00:01", update = "orders", set = { amount = 6, updated_at = "2026-05-03 00:00:01" }, where = { order_id = 1 } } } },
+        { run = "2026-05-04", fail = "at_commit" },
+        { retry = "2026-05-04" },
+        { run = "2026-05-05" } } }
+]])))
+    local r = w:lrun("learn", "grade", "merge.lua", "--scenario", "history.lua", "--seed", "0")
+    assert.equal(0, r.status, r.out .. r.err)
+  end)
+
   it("is passed by jobs that are right, and hardly by wrong ones", function()
     local seed = random.seed()
     local rnd = math.random
