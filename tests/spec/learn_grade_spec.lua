@@ -83,7 +83,7 @@ describe("learn grade of a folder", function()
     for n = 1, 100 do jobs["p" .. n] = n % 3 == 0 and CREATED or MERGE end
     local w = class(jobs)
     local from = os.time()
-    local r = w:lrun("learn", "grade", "class", "--scenario", "S1", "-q")
+    local r = w:lrun("learn", "grade", "class", "--scenario", "05-half-open", "-q")
     assert.equal(1, r.status, r.err)
     assert.is_true(os.difftime(os.time(), from) < 20)
     local _, lines = r.out:gsub("\n", "")
