@@ -138,7 +138,7 @@ end
 function Session:now()
   local l, known = self:here()
   local total = stage.count(l) or known.steps or math.huge
-  if known.passed_at then return self:footer("next", "the next lesson") end
+  if known.passed_at then return self:footer("next", "the next lesson", { "step", "check", "show", "try", "text", "list", "help", "q" }) end
   if known.step < total then return self:footer("step", known.step == 0 and "the first event" or "the next event") end
   return self:footer("check", "all, and compare")
 end

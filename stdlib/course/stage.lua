@@ -3,9 +3,9 @@
 -- process of its own, so that nothing a job does ends the course.
 local apart = require "engine.apart"
 local data = require "engine.data"
+local diverge = require "engine.diverge"
 local sandbox = require "engine.sandbox"
 local timeline = require "engine.timeline"
-local xray = require "engine.xray"
 local stage = {}
 
 -- fn(box) in a process of its own; see engine/apart.lua for what comes back.
@@ -57,8 +57,7 @@ function stage.window(play, step)
   for _, s in ipairs(play.steps) do
     if s.number < step.number and timeline.RUNS[s.kind] then from = data.ms(s.run_start) end
   end
-  step.window = step.window or xray.of(play, step, from) or { none = true }
-  return step.window
+  return diverge.window(play, step, from)
 end
 
 return stage

@@ -30,14 +30,20 @@ local function arrival(play, d, upto)
   return found
 end
 
--- The windows of the runs up to a step, each seen once.
+-- The window of a run, seen once; from: when the run before it began.
+function diverge.window(play, s, from)
+  local day = data.ms(s.day) or from
+  s.window = s.window or xray.of(play, s, day and math.min(day, from or day)) or { none = true }
+  return s.window
+end
+
+-- The windows of the runs up to a step.
 function diverge.windows(play, upto)
   local out, from = {}, nil
   for _, s in ipairs(play.steps) do
     if upto and s.number > upto.number then break end
     if timeline.RUNS[s.kind] then
-      local day = data.ms(s.day) or from
-      if not s.window then s.window = xray.of(play, s, day and math.min(day, from or day)) or { none = true } end
+      diverge.window(play, s, from)
       from = data.ms(s.run_start)
       out[#out + 1] = s
     end
