@@ -50,13 +50,21 @@ local function same(a, b)
   return (words[a:lower()] or a) == (words[b:lower()] or b)
 end
 
+-- The answer as its choice says it: none, where the SQL gives 0.
+local function said_as(p)
+  for _, choice in ipairs(p.choices or {}) do
+    if same(choice, p.is) then return choice end
+  end
+  return p.is
+end
+
 -- is: what the learner's own play gives, or nil where it was not asked.
 function predict.tell(p, answer, is)
-  local first, rest = plain(p.why):match "^(.-)%.%s+(.*)$" -- it may begin with the answer
-  local why = first and same(first, p.is) and rest or plain(p.why)
-  local said = "You said " .. answer:gsub("%%", "%%%%") .. ". It is %s. "
-  if answer == "" then said = "It is %s. " elseif same(answer, p.is) then said = "You said %s, and so it is. " end
-  local text = said:format(p.is == "0" and first and same(first, p.is) and first:lower() or p.is) .. why
+  local right = said_as(p)
+  local text = ("You said %s. It is %s. "):format(answer, right)
+  if answer == "" then text = ("It is %s. "):format(right)
+  elseif same(answer, p.is) then text = ("You said %s, and so it is. "):format(answer) end
+  text = text .. plain(p.why)
   if is and not same(is, p.is) then text = text .. (" (With your job it is %s.)"):format(is) end
   return wrap(text, "ANSWER   ", 9) .. "\n"
 end

@@ -76,6 +76,12 @@ local function asker(lesson, box)
   end
 end
 
+local function offered(p)
+  for _, choice in ipairs(p.choices) do
+    if choice == p.is or choice == "none" and p.is == "0" then return true end
+  end
+end
+
 local function figures(lesson, box, problem)
   local ask = asker(lesson, box)
   for _, f in ipairs(lesson.figures or {}) do
@@ -85,6 +91,8 @@ local function figures(lesson, box, problem)
   for n, p in ipairs(lesson.predict or {}) do
     local is, why = ask(p.job, p.after, p.on, p.sql)
     if is ~= p.is then problem(("the answer %s of predict %d is %s"):format(p.is, n, is or why)) end
+    if p.why:sub(1, #p.is) == p.is then problem(("the why of predict %d begins with the answer, which is told before it"):format(n)) end
+    if p.choices and not offered(p) then problem(("the answer %s of predict %d is not among its choices"):format(p.is, n)) end
   end
 end
 

@@ -35,7 +35,8 @@
 --   predict         { { ask = "How many rows will the run read?", before = N or nil, choices = { TEXT, ... } or nil,
 --                   sql = "SELECT ...", on = "source" or "warehouse", after = N or nil, job = "starter" or "solution",
 --                   is = "0", why = TEXT }, ... }: asked before step N of the timeline, or before the
---                   first; the answer is what the SQL gives after step `after`, 0 being before the first
+--                   first; the answer is what the SQL gives after step `after`, 0 being before the first.
+--                   `why` is told behind the answer
 --   hints           { first nudge, where to look, nearly the code }
 --   explain         told after the pass: what happened, why it was silent, the rule
 --   closed          true: the lessons' texts are not shown while it is played

@@ -53,7 +53,7 @@ step 4 is wrong. Let the job run for two nights first, and see what it does.
     { ask = "After the run of 2026-01-22 the target has 6 rows. Nothing changes in the source that day. How many rows will the " ..
             "target have after the run of 2026-01-23?", before = 2, choices = { "6", "7", "8" },
       sql = "SELECT COUNT(*) FROM dw_orders", on = "warehouse", after = 2, job = "starter", is = "8",
-      why = "8. The second run begins at 2026-01-20 again, since that is what the first run saved. It reads orders 105 and " ..
+      why = "The second run begins at 2026-01-20 again, since that is what the first run saved. It reads orders 105 and " ..
             "106 once more and adds them once more." },
   },
   truth = common.TRUTH,

@@ -53,10 +53,10 @@ job of lesson 00 shows how a window is asked for.
   predict = {
     { ask = "How many rows will the full load of 2026-01-22 read?", choices = { "1", "5", "6" },
       sql = "SELECT COUNT(*) FROM staged", on = "warehouse", after = 1, job = "starter", is = "6",
-      why = "6: every row of the source, as in every night." },
+      why = "It reads every row of the source, as in every night." },
     { ask = "How many of the source's orders have changed since the run of 2026-01-21?", choices = { "1", "2", "6" },
       sql = "SELECT COUNT(*) FROM orders WHERE updated_at >= '2026-01-21' AND updated_at < '2026-01-22'", on = "source", after = 1,
-      job = "starter", is = "1", why = "1: order 106. The other five are in the target already, and are as they were." },
+      job = "starter", is = "1", why = "That is order 106. The other five are in the target already, and are as they were." },
   },
   truth = common.TRUTH,
   probe = common.probe(),

@@ -47,12 +47,12 @@ The next run is on 2026-01-26. Its window is [2026-01-22, 2026-01-26).
   predict = {
     { ask = "How many rows will the run of 2026-01-26 read?", before = 3, choices = { "none", "1", "2" },
       sql = "SELECT COUNT(*) FROM staged", on = "warehouse", after = 3, job = "starter", is = "0",
-      why = "None. The window asks for orders that were placed from 2026-01-22 on. Order 105 was placed on 2026-01-20, " ..
+      why = "The window asks for orders that were placed from 2026-01-22 on. Order 105 was placed on 2026-01-20, " ..
             "before the window begins, and no later window will go back there." },
     { ask = "The total of the source is 242.50 now. What is the total of the warehouse after that run?", before = 3,
       choices = { "242.50", "220.50", "22.00" },
       sql = "SELECT printf('%.2f', SUM(amount)) FROM dw_orders", on = "warehouse", after = 3, job = "starter", is = "220.50",
-      why = "220.50. The copy of order 105 still has the amount NULL, and SUM leaves NULL out. 22.00 is missing." },
+      why = "The copy of order 105 still has the amount NULL, and SUM leaves NULL out. 22.00 is missing." },
   },
   truth = common.TRUTH,
   probe = common.probe(),

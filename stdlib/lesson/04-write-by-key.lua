@@ -43,11 +43,11 @@ lrun, one word does it: merge.
   predict = {
     { ask = "The source has 6 rows. How many has the target after the run of 2026-01-26?", before = 3, choices = { "6", "7" },
       sql = "SELECT COUNT(*) FROM dw_orders", on = "warehouse", after = 3, job = "starter", is = "7",
-      why = "7: order 105 stands there twice, once with NULL and once with 22.00." },
+      why = "Order 105 stands there twice, once with NULL and once with 22.00." },
     { ask = "The total of the source is 242.50. What is the target's total after that run?", before = 3,
       choices = { "220.50", "242.50", "264.50" },
       sql = "SELECT printf('%.2f', SUM(amount)) FROM dw_orders", on = "warehouse", after = 3, job = "starter", is = "242.50",
-      why = "242.50, which looks right. The older copy has the amount NULL, and SUM leaves NULL out. Only a count shows the fault." },
+      why = "It looks right. The older copy has the amount NULL, and SUM leaves NULL out. Only a count shows the fault." },
   },
   truth = common.TRUTH,
   probe = common.probe(),

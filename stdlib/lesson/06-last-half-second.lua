@@ -50,9 +50,9 @@ On 2026-01-21 at 23:59:59.500 a customer places order 107, for 12.00.
     { run = "2026-01-23" },
   },
   predict = {
-    { ask = "Which run copies order 107?", before = 4, choices = { "the run of 01-22", "the run of 01-23", "no run" },
+    { ask = "How many copies of order 107 has the target after the run of 2026-01-23?", before = 4, choices = { "none", "1", "2" },
       sql = "SELECT COUNT(*) FROM dw_orders WHERE order_id = 107", on = "warehouse", after = 6, job = "starter", is = "0",
-      why = "No run. 23:59:59.500 is after 23:59:59, so the first window ends before it. The next one begins at midnight." },
+      why = "23:59:59.500 is after 23:59:59, so the first window ends before it. The next one begins at midnight." },
   },
   truth = common.TRUTH,
   probe = common.probe { times = true },

@@ -98,11 +98,11 @@ target with the source.
   predict = {
     { ask = "How many of the 20 changes came more than two days after their stamp?", choices = { "0", "1", "5" },
       sql = "SELECT COUNT(*) FROM arrivals WHERE julianday(arrived_at) - julianday(updated_at) > 2", on = "source", after = 0,
-      job = "starter", is = "1", why = "1: it took 2.833 days. A lookback of two days would have lost it." },
+      job = "starter", is = "1", why = "That one took 2.833 days. A lookback of two days would have lost it." },
     { ask = "Order 306 comes nine days after its stamp. How many copies has the target after the run of 2026-02-11, with a lookback " ..
             "of four days?", before = 10, choices = { "0", "1" },
       sql = "SELECT COUNT(*) FROM dw_orders WHERE order_id = 306", on = "warehouse", after = 10, job = "solution", is = "0",
-      why = "0. No lookback of a few days reaches back so far. It is the weekly check that names it." },
+      why = "No lookback of a few days reaches back so far. It is the weekly check that names it." },
   },
   truth = common.TRUTH,
   probe = common.probe { times = true },

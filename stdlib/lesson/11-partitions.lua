@@ -43,7 +43,7 @@ those that were read, both in the run's one transaction.
   predict = {
     { ask = "The target has 6 rows. How many has it after the full load?", choices = { "3", "6", "9" },
       sql = "SELECT COUNT(*) FROM dw_orders", on = "warehouse", after = 1, job = "starter", is = "3",
-      why = "3: those that the source still has. The copies of 101, 102 and 103 are gone, and there is nothing to get them back from." },
+      why = "The source has no more. The copies of 101, 102 and 103 are gone, and there is nothing to get them back from." },
   },
   truth = common.BY_DAY,
   probe = common.probe(),

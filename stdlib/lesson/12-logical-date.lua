@@ -52,7 +52,7 @@ In the target the copy of order 105 still has no amount. The source says
     { ask = "Which amount has the copy of order 105, when the job has been run for 2026-01-20?", before = 2,
       choices = { "NULL", "22.00" },
       sql = "SELECT coalesce(amount, 'NULL') FROM dw_orders WHERE order_id = 105", on = "warehouse", after = 2, job = "starter",
-      is = "NULL", why = "NULL. The job was told 2026-01-20 and did not listen. It wrote 2026-01-25 once more, and ended well." },
+      is = "NULL", why = "The job was told 2026-01-20 and did not listen. It wrote 2026-01-25 once more, and ended well." },
   },
   truth = common.BY_DAY,
   probe = common.probe(),

@@ -48,7 +48,7 @@ once in the middle of the write, and the day is run again.
     { ask = "The source has 2 orders of 2026-01-20. How many has the target, when the day is written by key?", before = 2,
       choices = { "2", "3", "4" },
       sql = "SELECT COUNT(*) FROM dw_orders WHERE order_date = '2026-01-20'", on = "warehouse", after = 2, job = "starter", is = "3",
-      why = "3: 105, 107, and 108. A write by key changes and adds. It never asks what should not be there." },
+      why = "They are 105, 107 and 108. A write by key changes and adds. It never asks what should not be there." },
   },
   truth = common.BY_DAY,
   probe = common.probe(),

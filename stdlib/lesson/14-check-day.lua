@@ -51,10 +51,10 @@ A run whose check finds a difference must fail, so that nothing of it is kept.
   predict = {
     { ask = "orders has 1 row of 2026-01-20. How many has the target after the run?", choices = { "0", "1", "2" },
       sql = "SELECT COUNT(*) FROM dw_orders WHERE order_date = '2026-01-20'", on = "warehouse", after = 1, job = "starter",
-      is = "1", why = "1. The check compares 1 with 1 and is content. It does not look at the amount, which is NULL." },
+      is = "1", why = "The check compares 1 with 1 and is content. It does not look at the amount, which is NULL." },
     { ask = "What does 22.00 <> NULL give?", choices = { "true", "false", "NULL" },
       sql = "SELECT coalesce(22.00 <> NULL, 'NULL')", on = "source", after = 0, job = "starter", is = "NULL",
-      why = "NULL. A WHERE or an IF takes that for \"not true\", so a check that is written so finds no difference." },
+      why = "A WHERE or an IF takes that for \"not true\", so a check that is written so finds no difference." },
   },
   truth = common.FED,
   requires = {

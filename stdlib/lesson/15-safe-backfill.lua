@@ -72,7 +72,7 @@ order 105 has no amount yet, and is checked against orders.
     { ask = "Which amount has order 106 of 2026-01-21 in the target, when the day before it differs? It was 71.00 before the backfill.",
       choices = { "70.00", "71.00" },
       sql = "SELECT printf('%.2f', amount) FROM dw_orders WHERE order_id = 106", on = "warehouse", after = 2, job = "solution",
-      is = "71.00", why = "71.00. A safe backfill stops at 2026-01-20. The days after it are as they were, and are done later." },
+      is = "71.00", why = "A safe backfill stops at 2026-01-20. The days after it are as they were, and are done later." },
   },
   truth = common.FED,
   requires = {

@@ -81,10 +81,10 @@ was true on the day of the order.
   predict = {
     { ask = "Which revenue has IN for all eight days, with today's customers?", choices = { "50.00", "90.00", "115.50" },
       sql = "SELECT printf('%.2f', SUM(revenue)) FROM dw_revenue WHERE country = 'IN'", on = "warehouse", job = "starter",
-      is = "50.00", why = "50.00: Ravi's order alone. Asha's 40.00 was spent in IN, and today's table says DE." },
+      is = "50.00", why = "That is Ravi's order alone. Asha's 40.00 was spent in IN, and today's table says DE." },
     { ask = "And which total do both countries have together?", choices = { "75.50", "115.50", "155.50" },
       sql = "SELECT printf('%.2f', SUM(revenue)) FROM dw_revenue", on = "warehouse", job = "starter",
-      is = "115.50", why = "115.50, and that is right. The money is all there. It stands in the wrong country." },
+      is = "115.50", why = "That is right. The money is all there. It stands in the wrong country." },
   },
   truth = { table = "dw_revenue", key = { "order_date", "country" }, columns = { "order_date", "country", "revenue" },
             partition = "order_date", group = true, total = "revenue",

@@ -71,7 +71,7 @@ nothing. Later a row changes, and one more comes late.
   predict = {
     { ask = "The starter takes the rows above the mark, and no more. How many rows has target after its first run?",
       choices = { "2", "3", "4" }, sql = "SELECT COUNT(*) FROM target", on = "warehouse", after = 1, job = "starter", is = "3",
-      why = "3. Id 3 is above the mark. Id 4 has the updated_at 2026-03-02 09:00:00, an hour below it, and no later run looks there." },
+      why = "Id 3 is above the mark. Id 4 has the updated_at 2026-03-02 09:00:00, an hour below it, and no later run looks there." },
   },
   hints = {
     "Which of the four ids does updated_at > mark find? What would find the other one, without reading the whole table?",

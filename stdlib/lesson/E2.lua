@@ -45,7 +45,7 @@ it are as they were; and a second run leaves target as it is.
     { ask = "The starter inserts the day and deletes nothing. How many rows of 2026-03-05 are in target after it was called again?",
       choices = { "2", "3", "5" }, sql = "SELECT COUNT(*) FROM target WHERE load_date = '2026-03-05'", on = "warehouse", after = 2,
       job = "starter", is = "5",
-      why = "5: the three old rows, and the two of the source beside them. The first call was stopped before it had written." },
+      why = "They are the three old rows, and the two of the source beside them. The first call was stopped before it had written." },
   },
   hints = {
     "What must be gone from target before the rows of the day come in? Think of id 14 as well.",

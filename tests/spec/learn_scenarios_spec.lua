@@ -89,6 +89,8 @@ describe("author check", function()
     { "solution that fails", 'solution = job("seen = :day", DELETE)', 'solution = job "seen = :day"', "solution fails with seed 0" },
     { "figure", '"warehouse", is = "20.50"', '"warehouse", is = "20.60"', "the figure 20.60" },
     { "prediction", 'is = "2"', 'is = "1"', "the answer 1 of predict 1 is 2" },
+    { "list of choices", 'choices = { "1", "2" }', 'choices = { "1", "3" }', "the answer 2 of predict 1 is not among its choices" },
+    { "why of a prediction", "The run adds", "2: the run adds", "begins with the answer" },
     { "amount in the text", "reading of 20.50", "reading of 20.60", "text says 20.60" },
     { "amount in the answer", "The run adds", "The 7.00 adds", "the answer of predict 1 says 7.00" },
     { "long line", "    seen   03-01", "    seen" .. (" "):rep(70) .. "03-01", "text has a line over 78 columns" },
