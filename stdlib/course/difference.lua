@@ -64,13 +64,23 @@ function difference.totals(want, have)
     want == have and "equal" or ("%s by %.2f"):format(have < want and "short" or "over", math.abs(want - have) / 100))
 end
 
+-- A key by its columns' names; only the first of them is known where no row shows it.
+local function key_text(t, found)
+  if found.key == nil or found.key == "" then return "" end
+  local side = found.difference and (found.difference.have or found.difference.want)
+  if not side then return (" %s %s"):format(t.key[1], tostring(found.key)) end
+  local cells, at, parts = cells_of(t, side.rows[1]), {}, {}
+  for i, name in ipairs(t.columns) do at[name] = i end
+  for i, name in ipairs(t.key) do parts[i] = name .. " " .. cells[at[name]] end
+  return " " .. table.concat(parts, ", ")
+end
+
 -- r: what grade.job gives, with its cause.
 function difference.text(o, r)
   local found, play = r.cause, r.play
   local t, d = play.history.truth, r.cause.difference
-  local key = found.key and found.key ~= "" and (" %s %s"):format(t.key[1], tostring(found.key)) or ""
-  local out = { wrap(("after the run of %s: %s%s%s"):format(timeline.when(found.step), found.class, key, MEANS[found.class] or ""),
-                     "FIRST DIFFERENCE  ", 18) }
+  local out = { wrap(("after the run of %s: %s%s%s"):format(timeline.when(found.step), found.class, key_text(t, found),
+                                                            MEANS[found.class] or ""), "FIRST DIFFERENCE  ", 18) }
   if d and not d.why then
     local have, want = difference.sides(t, d)
     out[#out + 1] = difference.line("    warehouse   ", have)

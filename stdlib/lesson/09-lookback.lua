@@ -39,8 +39,10 @@ From this lesson on a job may leave SQL to lrun. The job of this lesson says:
     window    { since = watermark() } is [watermark, run_start)
     merge     write them by key
 
-lrun opens one transaction for the run, and saves the watermark in it. Such
-words are called primitives. "lrun help window" is one page about one of them.
+lrun opens one transaction for the run, and saves the watermark in it, in a
+table of its own. Its first run finds none there, and reads everything before
+run_start. Such words are called primitives. "lrun help window" is one page
+about one of them.
 ]],
   source = common.source { { 104, "2026-01-19", 35.00, "2026-01-19" }, { 105, "2026-01-20", false, "2026-01-20" },
                            { 106, "2026-01-21", 70.00, "2026-01-21" } },
