@@ -9,11 +9,12 @@ local function asked_at(l, p)
 end
 
 -- The predictions that stand before step n and are not answered yet. One about the
--- lesson's own job makes sense only while the learner's is that.
+-- lesson's own job makes sense only while the learner's is that; one about the right
+-- job ("and with a lookback?") always does.
 function predict.open(l, answers, n, job)
   local out = {}
   for i, p in ipairs(l.predict or {}) do
-    local about = p.job == "solution" and job ~= l.starter or p.job ~= "solution" and job == l.starter
+    local about = p.job == "solution" or job == l.starter
     if not answers[i] and asked_at(l, p) == n and about then out[#out + 1] = i end
   end
   return out
@@ -69,8 +70,9 @@ function predict.tell(p, answer, is)
   return wrap(text, "ANSWER   ", 9) .. "\n"
 end
 
--- What its SQL gives in the sandbox as it stands.
+-- What its SQL gives in the sandbox as it stands; nil where it is not about this job.
 function predict.ask(p, box)
+  if p.job == "solution" then return nil end
   local rows = box:rows(p.on, p.sql)
   local v = rows and rows[1] and rows[1][1]
   return v ~= nil and v ~= false and tostring(v) or nil
