@@ -19,7 +19,7 @@
 --                   windows begin at the newest value loaded, and have no end; day = true:
 --                   the window of a run for a logical date is that day
 --   record          the table in which the job writes down finished days: engine/backfill.lua
---   requires        { { id = "R2", text =, night = N }, ... }: N is the number of the run that
+--   requires        { { id = "R2", night = N }, ... }: N is the number of the run that
 --                   proves it; or event = N, the number of the event
 --   starter, solution   the job's text
 --   others          more jobs that must pass: { { name =, job = }, ... }

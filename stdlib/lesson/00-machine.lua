@@ -59,11 +59,7 @@ step 4 is wrong. Let the job run for two nights first, and see what it does.
   truth = common.TRUTH,
   probe = common.probe(),
   window = { column = "updated_at", only = true },
-  requires = {
-    { id = "R4", text = "windows half-open: no gap, no overlap", night = 3 },
-    { id = "R3", text = "no second copy of a row", night = 3 },
-    { id = "R1", text = "read only the window", night = 3 },
-  },
+  requires = { { id = "R4", night = 3 }, { id = "R3", night = 3 }, { id = "R1", night = 3 } },
   hints = {
     "Look at the two windows on the time line. Both begin on the same day. Which date should the second one begin with?",
     "The last step of job.lua, under \"-- 4.\", saves the watermark. It saves the start of the window.",

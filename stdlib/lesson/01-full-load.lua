@@ -61,11 +61,7 @@ job of lesson 00 shows how a window is asked for.
   truth = common.TRUTH,
   probe = common.probe(),
   window = { column = "updated_at", only = true },
-  requires = {
-    { id = "R1", text = "read only the window", night = 2 },
-    { id = "R3", text = "write by key, no second copy", night = 3 },
-    { id = "R4", text = "windows half-open: no gap, no overlap", night = 3 },
-  },
+  requires = { { id = "R1", night = 2 }, { id = "R3", night = 3 }, { id = "R4", night = 3 } },
   hints = {
     "Two things make this a full load: what step 2 reads, and what step 3 takes away.",
     "Step 2 needs a WHERE on updated_at with :start and :stop, and params = window behind the SQL. Then the DELETE in step 3 " ..

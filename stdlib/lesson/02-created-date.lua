@@ -56,11 +56,7 @@ The next run is on 2026-01-26. Its window is [2026-01-22, 2026-01-26).
   },
   truth = common.TRUTH,
   probe = common.probe(),
-  requires = {
-    { id = "R2", text = "find rows that changed", night = 2 },
-    { id = "R3", text = "write by key, no second copy", night = 2 },
-    { id = "R13", text = "compare more than counts", night = 2 },
-  },
+  requires = { { id = "R2", night = 2 }, { id = "R3", night = 2 }, { id = "R13", night = 2 } },
   hints = {
     "Which of the two dates did the payment change? Look where \"paid\" stands on the time line, and where the window of " ..
     "01-26 is.",

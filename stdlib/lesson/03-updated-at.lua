@@ -60,10 +60,7 @@ both have an updated_at that is newer than the watermark.
   },
   truth = common.TRUTH,
   probe = common.probe(),
-  requires = {
-    { id = "R2", text = "find rows that changed", night = 3 },
-    { id = "R3", text = "write by key, no second copy", night = 2 },
-  },
+  requires = { { id = "R2", night = 3 }, { id = "R3", night = 2 } },
   hints = {
     "The second look finds one kind of change. What would the next kind need, and the one after it?",
     "One column moves with every change. Ask for that one in the WHERE of step 2.",

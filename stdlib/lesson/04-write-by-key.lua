@@ -51,10 +51,7 @@ lrun, one word does it: merge.
   },
   truth = common.TRUTH,
   probe = common.probe(),
-  requires = {
-    { id = "R3", text = "write by key, no second copy", night = 2 },
-    { id = "R2", text = "find rows that changed", night = 2 },
-  },
+  requires = { { id = "R3", night = 2 }, { id = "R2", night = 2 } },
   hints = {
     "Look at step 3. What does it do with an order that the target has already?",
     "Before the INSERT of step 3, the older copies of the orders just read must go, and no others. The orders just read are in staged.",

@@ -52,11 +52,7 @@ The job of this lesson asks with BETWEEN, and writes with a plain INSERT.
   truth = common.TRUTH,
   probe = common.probe(),
   window = { column = "updated_at" },
-  requires = {
-    { id = "R4", text = "windows half-open: no gap, no overlap", night = 3 },
-    { id = "R3", text = "write by key, no second copy", night = 3 },
-    { id = "R5", text = "the end is fixed once, at run_start", night = 3 },
-  },
+  requires = { { id = "R4", night = 3 }, { id = "R3", night = 3 }, { id = "R5", night = 3 } },
   hints = {
     "Look at the brackets on the time line. On which day do two windows meet, and who stands there?",
     "BETWEEN a AND b means >= a AND <= b. One of these two signs must lose its \"equals\".",

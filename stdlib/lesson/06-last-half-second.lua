@@ -57,10 +57,7 @@ On 2026-01-21 at 23:59:59.500 a customer places order 107, for 12.00.
   truth = common.TRUTH,
   probe = common.probe { times = true },
   window = { column = "updated_at" },
-  requires = {
-    { id = "R4", text = "windows half-open: no gap, no overlap", night = 3 },
-    { id = "R3", text = "write by key, no second copy", night = 3 },
-  },
+  requires = { { id = "R4", night = 3 }, { id = "R3", night = 3 } },
   hints = {
     "How long is the time between the end of one window and the start of the next? Does a clock have a value in there?",
     "Step 1 makes the end: 23:59:59 of yesterday. A half-open window can end at the midnight itself.",

@@ -57,11 +57,7 @@ anything is read, and stays the same until the run has ended.
   truth = common.TRUTH,
   probe = common.probe { times = true },
   window = { column = "updated_at" },
-  requires = {
-    { id = "R5", text = "the end is fixed once, at run_start", night = 2 },
-    { id = "R4", text = "windows half-open: no gap, no overlap", night = 2 },
-    { id = "R3", text = "write by key, no second copy", night = 2 },
-  },
+  requires = { { id = "R5", night = 2 }, { id = "R4", night = 2 }, { id = "R3", night = 2 } },
   hints = {
     "The source is asked two times: in step 2 and in step 4. What may happen between the two?",
     "Fix the end of the window in step 1, before anything is read, and use that same value in step 2 and in step 4.",

@@ -50,12 +50,7 @@ and on 2026-01-28 when it has written. Each time there is a retry.
   },
   truth = common.TRUTH,
   probe = common.probe(),
-  requires = {
-    { id = "R6", text = "the watermark is saved only with or after the write", night = 2 },
-    { id = "R7", text = "the same run twice leaves the same rows", night = 6 },
-    { id = "R11", text = "never half of a write", night = 3 },
-    { id = "R3", text = "write by key, no second copy", night = 2 },
-  },
+  requires = { { id = "R6", night = 2 }, { id = "R7", night = 6 }, { id = "R11", night = 3 }, { id = "R3", night = 2 } },
   hints = {
     "Put your finger on the line where the machine stops. Which statements are kept by then, and which never happen?",
     "Move step 4 behind step 3. Then ask what a stop between the DELETE and the INSERT of step 3 leaves behind.",

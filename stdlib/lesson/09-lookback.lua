@@ -69,11 +69,7 @@ about one of them.
   },
   truth = common.TRUTH,
   probe = common.probe(),
-  requires = {
-    { id = "R8", text = "late rows within two days are found", night = 4 },
-    { id = "R2", text = "find rows that changed", night = 2 },
-    { id = "R3", text = "write by key, no second copy", night = 4 },
-  },
+  requires = { { id = "R8", night = 4 }, { id = "R2", night = 2 }, { id = "R3", night = 4 } },
   hints = {
     "How far before the watermark is the stamp of the late row? The window has to begin there, or earlier.",
     "window { since = watermark() } takes one more word, lookback. It is a span, such as days(1). Some rows here are two days late.",

@@ -106,11 +106,7 @@ target with the source.
   },
   truth = common.TRUTH,
   probe = common.probe { times = true },
-  requires = {
-    { id = "R8", text = "late rows within N days are found", event = 8 },
-    { id = "R9", text = "rows later than N are noticed", event = 11 },
-    { id = "R3", text = "write by key, no second copy", event = 10 },
-  },
+  requires = { { id = "R8", event = 8 }, { id = "R9", event = 11 }, { id = "R3", event = 10 } },
   hints = {
     "Read the line \"max\" of lateness. Its lookback is what was needed so far. What was the margin to be?",
     "The number to change is in lookback = days(...). Leave the reconcile: the weekly check needs it.",

@@ -48,11 +48,7 @@ those that were read, both in the run's one transaction.
   truth = common.BY_DAY,
   probe = common.probe(),
   window = { column = "order_date", day = true },
-  requires = {
-    { id = "R11", text = "one whole day in one transaction, the others untouched", night = 2 },
-    { id = "R10", text = "the logical date, not the clock", night = 2 },
-    { id = "R7", text = "the same run twice leaves the same rows", night = 2 },
-  },
+  requires = { { id = "R11", night = 2 }, { id = "R10", night = 2 }, { id = "R7", night = 2 } },
   hints = {
     "Which days should this run touch, and which does full_load touch?",
     "The extract needs the column of the partition and a window: by = \"order_date\", window = window(). Then the write can be " ..

@@ -57,10 +57,7 @@ In the target the copy of order 105 still has no amount. The source says
   truth = common.BY_DAY,
   probe = common.probe(),
   window = { column = "order_date", day = true },
-  requires = {
-    { id = "R10", text = "the logical date, not the clock", night = 3 },
-    { id = "R11", text = "one whole day in one transaction, the others untouched", night = 3 },
-  },
+  requires = { { id = "R10", night = 3 }, { id = "R11", night = 3 } },
   hints = {
     "Which line of the job decides which day is written? Where does it get the day from?",
     "A run knows its own day already: logical_date. window() is the window of that day.",

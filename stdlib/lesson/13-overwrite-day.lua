@@ -53,12 +53,7 @@ once in the middle of the write, and the day is run again.
   truth = common.BY_DAY,
   probe = common.probe(),
   window = { column = "order_date", day = true },
-  requires = {
-    { id = "R17", text = "rows gone from the source go from the day", night = 2 },
-    { id = "R11", text = "one whole day in one transaction, the others untouched", night = 2 },
-    { id = "R7", text = "the same run twice leaves the same rows", night = 3 },
-    { id = "R10", text = "the logical date, not the clock", night = 2 },
-  },
+  requires = { { id = "R17", night = 2 }, { id = "R11", night = 2 }, { id = "R7", night = 3 }, { id = "R10", night = 2 } },
   hints = {
     "Which of the three orders in the target does the job never read? What would have to happen to it?",
     "Do not ask row by row. Empty the day, and fill it from what was read. One primitive does both.",

@@ -57,11 +57,7 @@ A run whose check finds a difference must fail, so that nothing of it is kept.
       why = "A WHERE or an IF takes that for \"not true\", so a check that is written so finds no difference." },
   },
   truth = common.FED,
-  requires = {
-    { id = "R13", text = "compare rows and totals with the source, NULL-safe", event = 1 },
-    { id = "R14", text = "a day that differs is an error", event = 1 },
-    { id = "R11", text = "one whole day in one transaction, the others untouched", event = 3 },
-  },
+  requires = { { id = "R13", event = 1 }, { id = "R14", event = 1 }, { id = "R11", event = 3 } },
   hints = {
     "The check passes while 22.00 is missing. What does it compare, and what does it leave out?",
     "reconcile compares the number of rows, unless it is told a column to add up.",

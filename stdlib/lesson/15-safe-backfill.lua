@@ -76,11 +76,8 @@ order 105 has no amount yet, and is checked against orders.
   },
   truth = common.FED,
   requires = {
-    { id = "R12", text = "oldest first, one day at a time, the nightly job itself", event = 1 },
-    { id = "R13", text = "compare rows and totals with the source, NULL-safe", event = 1 },
-    { id = "R14", text = "stop at the first day that differs", event = 1 },
-    { id = "R15", text = "write down finished days, and go on after them", event = 4 },
-    { id = "R11", text = "one whole day in one transaction, the others untouched", event = 4 },
+    { id = "R12", event = 1 }, { id = "R13", event = 1 }, { id = "R14", event = 1 }, { id = "R15", event = 4 },
+    { id = "R11", event = 4 },
   },
   hints = {
     "The job takes the range. What would it be, if it took one day, the day that it is told?",

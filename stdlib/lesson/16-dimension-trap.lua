@@ -91,11 +91,7 @@ was true on the day of the order.
             source = "SELECT o.order_date, d.country, SUM(o.amount) AS revenue FROM orders o JOIN dim_customer d " ..
                      "ON d.customer_id = o.customer_id AND o.order_date >= d.valid_from AND o.order_date < d.valid_to " ..
                      "GROUP BY o.order_date, d.country" },
-  requires = {
-    { id = "R16", text = "the dimension value of that day", night = 8 },
-    { id = "R11", text = "one whole day, the others untouched", night = 8 },
-    { id = "R10", text = "the logical date, not the clock", night = 1 },
-  },
+  requires = { { id = "R16", night = 8 }, { id = "R11", night = 8 }, { id = "R10", night = 1 } },
   hints = {
     "In which country did customer 1 live on 2026-01-03? Which table can tell you that?",
     "Join dim_customer in place of customers. The customer alone gives two versions of Asha; the date of the order must choose one.",

@@ -117,11 +117,7 @@ and write again the days in which late rows land.
   probe = { table = "source_rows", target = "target", key = "id", columns = { "updated_at" },
             row = { load_date = "1999-01-01", amount = 1 }, times = true },
   window = { column = "updated_at", newest = true },
-  requires = {
-    { id = "R8", text = "the late row below the mark is found, and no row is there twice", event = 1 },
-    { id = "R18", text = "the mark goes to the newest value loaded", event = 6 },
-    { id = "R7", text = "the same run twice leaves the same rows", event = 2 },
-  },
+  requires = { { id = "R8", event = 1 }, { id = "R18", event = 6 }, { id = "R7", event = 2 } },
   starter = HEAD .. INSERT:gsub("load_date = :day", "updated_at > :mark"):gsub("day = day", "mark = mark") .. SAVE,
   solution = atomic(NEWER .. SAVE .. DELETE .. INSERT),
   others = {

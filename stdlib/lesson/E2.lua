@@ -79,12 +79,7 @@ The rule: a day is written as a whole, delete and insert, in one transaction.
   },
   truth = { table = "target", key = { "id" }, columns = { "id", "load_date", "amount" },
             source = "SELECT id, load_date, amount FROM source_rows", partition = "load_date", total = "amount" },
-  requires = {
-    { id = "R11", text = "one whole day in one transaction, the others untouched", night = 2 },
-    { id = "R10", text = "the logical date, not the clock", night = 2 },
-    { id = "R17", text = "rows gone from the source go from the day", night = 2 },
-    { id = "R7", text = "the same run twice leaves the same rows", night = 3 },
-  },
+  requires = { { id = "R11", night = 2 }, { id = "R10", night = 2 }, { id = "R17", night = 2 }, { id = "R7", night = 3 } },
   starter = HEAD .. INSERT,
   solution = atomic(DELETE .. INSERT),
   others = {

@@ -87,12 +87,7 @@ transaction, and nothing else is touched.
   },
   truth = { table = "dw_orders", key = { "order_id" }, columns = { "order_id", "ordered_at", "amount" }, partition = "ordered_at",
             source = "SELECT order_id, ordered_at, amount FROM orders", total = "amount" },
-  requires = {
-    { id = "R11", text = "the whole day in one transaction, the others untouched", event = 2 },
-    { id = "R17", text = "rows gone from the source go from the day", event = 2 },
-    { id = "R7", text = "the same run twice leaves the same rows", event = 3 },
-    { id = "R10", text = "the logical date, not the clock", event = 4 },
-  },
+  requires = { { id = "R11", event = 2 }, { id = "R17", event = 2 }, { id = "R7", event = 3 }, { id = "R10", event = 4 } },
   starter = HEAD .. INSERT,
   solution = RIGHT,
   others = {

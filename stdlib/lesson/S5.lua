@@ -167,12 +167,7 @@ treats NULL as different from every number.
                     "(SELECT SUM(o.amount * r.rate) FROM orders o" .. RATE .. "WHERE o.order_date = b.order_date)",
               mend = "INSERT INTO rates(currency, rate, valid_from, valid_to) SELECT 'GBP', 110, :day, '9999-12-31'",
               amount = "UPDATE orders SET amount = amount + 1 WHERE order_date = :day" } },
-  requires = {
-    { id = "R16", text = "the country and the rate of that day", event = 4 },
-    { id = "R10", text = "the logical date, not the clock", event = 1 },
-    { id = "R11", text = "one whole day, the others untouched", event = 4 },
-    { id = "R13", text = "compare the total with the books, NULL-safe", event = 3 },
-  },
+  requires = { { id = "R16", event = 4 }, { id = "R10", event = 1 }, { id = "R11", event = 4 }, { id = "R13", event = 3 } },
   starter = job { table = "customers", dim = "true" },
   solution = job { check = CHECK },
   others = {
