@@ -25,10 +25,11 @@ end
 function difference.sides(t, d)
   local have, want = d.have and cells_of(t, d.have.rows[1]), d.want and cells_of(t, d.want.rows[1])
   local both = have and want and #d.have.rows == #d.want.rows
+  local alike = have and want and d.have.rows[1] == d.want.rows[1] -- they differ in number only
   local left, right, key = {}, {}, {}
   for _, name in ipairs(t.key) do key[name] = true end
   for i, name in ipairs(t.columns) do
-    if not key[name] and (not both or have[i] ~= want[i]) then
+    if not key[name] and not alike and (not both or have[i] ~= want[i]) then
       local a, b = have and name .. " " .. have[i] or "", want and name .. " " .. want[i] or ""
       local wide = both and math.max(#a, #b) or 0
       left[#left + 1], right[#right + 1] = a .. (" "):rep(wide - #a), b .. (" "):rep(wide - #b)
@@ -37,7 +38,7 @@ function difference.sides(t, d)
   local function side(parts, entry)
     if not entry then return { "no row" } end
     local n = #entry.rows
-    if d.have and d.want and not both then table.insert(parts, 1, ("%d row%s:"):format(n, n == 1 and "" or "s")) end
+    if d.have and d.want and not both then table.insert(parts, 1, ("%d row%s%s"):format(n, n == 1 and "" or "s", alike and "" or ":")) end
     return parts
   end
   return side(left, d.have), side(right, d.want)

@@ -1,5 +1,6 @@
 -- What happened in a step, in a few lines.
 local data = require "engine.data"
+local quote = require("engine.sandbox").quote
 local stage = require "course.stage"
 local timeline = require "engine.timeline"
 local truth = require "engine.truth"
@@ -106,6 +107,35 @@ local function statements(step)
   return ("%d: %d read, %d write"):format(n, n - writes, writes)
 end
 
+-- The watermark in the sandbox: that of a table of the lesson's, else lrun's own.
+local function watermark(play, state)
+  play.box:restore(state)
+  for _, t in ipairs(play.history.warehouse) do
+    for _, c in ipairs(t.columns) do
+      if c[1] == "watermark" then
+        local rows = play.box:rows("warehouse", ("SELECT watermark FROM %s"):format(quote(t.name)))
+        if rows and #rows == 1 and rows[1][1] then return tostring(rows[1][1]) end
+      end
+    end
+  end
+end
+
+local function lrun_watermark(play, state)
+  play.box:restore(state)
+  local rows = play.box:rows("warehouse", "SELECT value FROM lrun_watermarks")
+  return rows and #rows == 1 and rows[1][1] and tostring(rows[1][1]) or nil
+end
+
+local function marks(play, step, say)
+  for _, look in ipairs { lrun_watermark, watermark } do
+    local was, is = look(play, step.before), look(play, step.after)
+    if is then
+      say("watermark", was == is and "still " .. is or is .. (was and ", it was " .. was or ""))
+      return
+    end
+  end
+end
+
 local function lines_of_run(play, step, say)
   for _, e in ipairs(step.event.during or {}) do say("meanwhile", change(play, e)) end
   if play.failed == step then
@@ -130,6 +160,7 @@ local function lines_of_run(play, step, say)
     say("wrote", written(seen))
     say(play.history.truth.table, "now " .. after(play, seen))
   end
+  marks(play, step, say)
   for i, text in ipairs(step.prints or {}) do
     if i > 10 then say("", ("... %d more lines"):format(#step.prints - 10)) break end
     say(i == 1 and "printed" or "", text)

@@ -39,7 +39,7 @@ describe("lrun learn", function()
   it("plays one event after another, and asks for a prediction that is told and not graded", function()
     local c = at_02()
     has(c:ok("step").out, "step 1 of 3   2026-01-22   a run", "[2026-01-20, 2026-01-22) on order_date: rows 105 106",
-        "statements", "added 105 106", "now 6 rows, amount 220.50")
+        "statements", "added 105 106", "now 6 rows, amount 220.50", "watermark    2026-01-22, it was 2026-01-20")
     has(c:ok("step").out, "step 2 of 3", "the source changes", "amount 22.00, updated_at 2026-01-25")
     local r = c:learn("step", { stdin = "c\n221\n" })
     has(r.out, LESSON.predict[1].ask:sub(1, 30), "a) none", "You said 2. It is none.", "You said 221. It is 220.50.", "wrote        nothing",
