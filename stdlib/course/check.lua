@@ -4,6 +4,7 @@ local difference = require "course.difference"
 local find = require "course.find"
 local folder = require "course.folder"
 local grade = require "engine.grade"
+local json = require "show.json"
 local prose = require "course.prose"
 local rules = require "engine.rules"
 local stage = require "course.stage"
@@ -49,7 +50,7 @@ local function result(o, l, job, shown, box)
   local r = grade.within(box, l, job, nil, shown)
   local n = r.cause and (r.cause.step.differences and #r.cause.step.differences or 1) or 0
   local out = { head = ("%s, %s"):format(count(runs(r.play), "run"), count(r.cause and math.max(n, 1) or 0, "difference")),
-                status = r.status, rule = r.cause and r.cause.rule or nil, failed = r.failed and r.failed.text or nil,
+                status = r.status, requirements = r.requirements, limit = r.limit, rule = r.cause and r.cause.rule or nil, failed = r.failed and r.failed.text or nil,
                 variant = r.variant and true or false }
   if r.cause then out.text = difference.text(o, r) end
   if is_scenario(l) then out.review = review(r) end
@@ -99,6 +100,13 @@ function check.run(s, id, file)
   if not file and r.status ~= 130 then known.attempts = s.progress:add(l.id, "attempts") end
   local status = walk.finish(r)
   if status then return status end
+  if o.json then
+    if r.status == 0 and not file then s.progress:once(l.id, "passed_at") end
+    json.line("check", { file = shown, scenario = l.id, requirements = r.requirements, exit = r.status, limit = r.limit,
+                         error = r.failed },
+              { "file", "scenario", "requirements", "exit", "limit", "error" })
+    return r.status
+  end
   local head = "check " .. l.id
   local text = { head .. (" "):rep(math.max(3, width() - #head - #r.head)) .. r.head .. "\n" }
   if r.variant then text[#text + 1] = "It passes as written. This is the same story with other dates, ids and amounts.\n" end

@@ -87,7 +87,7 @@ end
 local QUIET = { help = true, list = true } -- for whom they are enough, where no prompt follows
 
 local function footer(s, name, status)
-  if not s.progress or not s.progress:current() then return end
+  if not s.progress or not s.progress:current() or s.o.quiet or s.o.json then return end
   if QUIET[name] and not s.loop then return end
   local ok, text = pcall(name == "check" and check.footer or s.now, s, status)
   if ok and not s.typed then
@@ -101,6 +101,7 @@ end
 local function loop(s)
   s.loop = true
   local status = run(s, "on", {})
+  if status ~= 0 then return status end
   footer(s, "on", status)
   while not s.ended do
     if core.signal() == 15 then return 143 end
@@ -144,6 +145,9 @@ return function(o, cl)
   end
   local word = cl.args[1]
   local status
+  if o.json and word ~= "check" then
+    return fail.usage(o, "--json is for learn check and learn grade", "the other words of the course are for people")
+  end
   if not word then status = loop(s)
   elseif reader.leave[word] and #cl.args == 1 then status = 0
   elseif not commands[word] or word == "on" then status = unknown(s, word)

@@ -35,7 +35,7 @@ end
 
 local function make(path)
   local ok, why = core.mkdir(path)
-  must(ok, why, path)
+  must(ok, "the folder cannot be made: " .. tostring(why), path)
 end
 
 -- Whole or not at all: a kill leaves no half of a file.

@@ -92,6 +92,7 @@ end
 
 -- A page at a time on a terminal; whole: all at once.
 function Session:show(text, whole)
+  if self.o.quiet then return end
   text = self:paint(text)
   local height = core.height() - 1
   while self.terminal and not whole and count_lines(text) + BELOW > height do

@@ -116,6 +116,17 @@ updated_at   o105    o106                            o105 paid 22.00
     assert.equal("02-created-date", c:kept "SELECT group_concat(id) FROM lessons WHERE passed_at IS NOT NULL")
   end)
 
+  it("gives a check as one JSON object, and nothing but its status with -q", function()
+    local c = at_02()
+    local r = c:learn("check", "--json")
+    assert.equal(1, r.status)
+    local g = require("cjson").decode(r.out)
+    assert.same({ "02-created-date", "R2", "MISSED", 1 }, { g.scenario, g.requirements[1].id, g.requirements[1].state, g.exit })
+    r = c:learn("check", "-q")
+    assert.same({ 1, "", "" }, { r.status, r.out, r.err })
+    c.world:refused(2, { "--json" }, "learn", "step", "--json")
+  end)
+
   it("shows a review at the end of a scenario: each requirement met, missed or not reached", function()
     local c = Course.new()
     c:ok("start", "s1")
@@ -140,6 +151,8 @@ updated_at   o105    o106                            o105 paid 22.00
     local c = Course.new()
     local w = c.world
     w:refused(2, { "no course", "lrun learn" }, "learn", "step")
+    w:write("afile", "")
+    w:refused(1, { "afile", "cannot be made", "--dir" }, "learn", "--dir", "afile")
     w:refused(2, { "chekc", "check" }, "learn", "chekc")
     c:ok("start", "02")
     w:refused(2, { "no scenario", "77" }, "learn", "start", "77")
