@@ -46,7 +46,7 @@ local function review(r)
 end
 
 -- In the process of the play: all that is shown of it, but for the lesson's end.
-local function result(o, l, job, shown, box)
+function check.result(o, l, job, shown, box)
   local r = grade.within(box, l, job, nil, shown)
   local n = r.cause and (r.cause.step.differences and #r.cause.step.differences or 1) or 0
   local out = { head = ("%s, %s"):format(count(runs(r.play), "run"), count(r.cause and math.max(n, 1) or 0, "difference")),
@@ -97,7 +97,7 @@ function check.run(s, id, file)
     job, shown = s:job(l)
   end
   local o = s.o
-  local r = stage.apart(shown, function(box) return result(o, l, job, shown, box) end)
+  local r = stage.apart(shown, function(box) return check.result(o, l, job, shown, box) end)
   if not file and r.status ~= 130 then known.attempts = s.progress:add(l.id, "attempts") end
   local status = walk.finish(r)
   if status then return status end

@@ -45,7 +45,14 @@ check ends with 0 passed, 1 not yet, 4 a limit was hit, 5 the job has an error; 
 
 lrun learn grade FILE --scenario ID tells of each requirement whether it is met, MISSED or not reached, with the first
 difference and its cause. Without --seed the scenario is played as it is written and, when it is passed, once with
-other dates, ids and amounts. Status: 0 all met, 1 missed, 2 wrong use, 4 a limit was hit, 5 the job has an error.
-lrun learn author check FILE.lua checks a scenario's file, or a built-in one by its name.]]
+other dates, ids and amounts; --variants N plays more of them. Status: 0 all met, 1 missed, 2 wrong use, 4 a limit was
+hit, 5 the job has an error. A folder in the place of FILE grades every */job.lua in it, a line each: the file, the
+state, the first rule that was missed; the status is then the highest of all. --json gives an object for each file,
+--junit FILE writes JUnit's XML as well.
+
+lrun learn author new FILE.lua writes a small scenario with comments to begin with; author check FILE.lua checks one, or
+a built-in one by its name; author preview FILE.lua shows it as a learner sees it. A scenario's days in the past, its
+check of a week, and what is found of them from outside are told at the head of stdlib/engine/backfill.lua, weekly.lua.
+]]
 
 return manual

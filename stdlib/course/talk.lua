@@ -20,10 +20,10 @@ kept: q leaves at any moment, and lrun learn comes back to it. The course is
 in %s/.
 ]]
 
-local function title(l) return ("%s   %s\n"):format(l.id, l.title) .. ("="):rep(math.min(width(), #l.id + 3 + #l.title)) .. "\n" end
+function talk.title(l) return ("%s   %s\n"):format(l.id, l.title) .. ("="):rep(math.min(width(), #l.id + 3 + #l.title)) .. "\n" end
 
 local function whole(s, l)
-  return title(l) .. "\n" .. (l.text and prose.text(l.text) .. "\n" or "") ..
+  return talk.title(l) .. "\n" .. (l.text and prose.text(l.text) .. "\n" or "") ..
          wrap(("Your job is %s: open it in your editor, beside this. It is the only thing that is looked at."):format(
            folder.job(s.dir, l.id)), "", 0) .. "\n"
 end
@@ -63,7 +63,7 @@ function talk.on(s)
   end
   local l, known = s:here()
   folder.start(s.dir, l) -- a file that is gone is there again
-  local text = title(l)
+  local text = talk.title(l)
   if l.about then text = text .. wrap(l.about .. ".", "", 0) .. "\n" end
   local checked = known.attempts == 0 and "not checked yet" or known.attempts == 1 and "checked once" or
                   ("checked %d times"):format(known.attempts)

@@ -33,7 +33,7 @@ local function jobs(lesson, box, say, problem)
   local starter = grade.one(lesson, lesson.starter, 0, box, "starter")
   if starter.status == 0 then problem "the starter passes" end
   if starter.status > 1 then problem("the starter has an error: " .. starter.failed.text) end
-  say("starter", starter.cause and grade.evidence(starter.cause) or "passes")
+  say("starter", starter.cause and grade.evidence(starter.cause) or starter.failed and starter.failed.text or "passes")
   local good = { { name = "solution", job = lesson.solution } }
   for _, other in ipairs(lesson.others or {}) do good[#good + 1] = other end
   local looked = {}

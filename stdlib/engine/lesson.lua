@@ -137,7 +137,7 @@ end
 -- A teacher's file: data only, so it gets nothing to do anything with.
 function lesson.read(path)
   local chunk, why = loadfile(path, "t", {})
-  if not chunk then return nil, { status = 2, message = why } end
+  if not chunk then return nil, { status = 2, message = why, hint = "lrun learn author new FILE.lua writes one to begin with" } end
   local ok, t = pcall(chunk)
   if not ok then return nil, { status = 2, message = tostring(t) } end
   return check(t, path)

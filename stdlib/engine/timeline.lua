@@ -380,7 +380,7 @@ end
 -- The sandbox as it was after step n; 0 is before the first.
 function Play:go(n)
   local state
-  for i = 1, n do
+  for i = 1, math.min(n, #self.steps) do
     local s = self.steps[i]
     if s and s.after then state = s.after end
   end
