@@ -10,7 +10,9 @@ local views = require "course.views"
 local width = require "show.width"
 local wrap = require "show.wrap"
 
-local function heading(text) return "\n" .. ("-- %s "):format(text) .. ("-"):rep(math.max(0, math.min(78, width()) - #text - 4)) .. "\n\n" end
+local function heading(text)
+  return ("\n-- %s %s\n\n"):format(text, ("-"):rep(math.max(0, math.min(78, width()) - #text - 4)))
+end
 
 -- In the process of the play.
 local function played(o, l, box)
