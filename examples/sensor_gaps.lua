@@ -70,7 +70,7 @@ Complete the job so that after each night dw_readings is as the source.
     { ask = "The starter takes the readings of a window on taken_at. How many of the three will it copy in the night of 2026-03-06?",
       before = 8, choices = { "none", "2", "3" }, sql = "SELECT COUNT(*) FROM dw_readings WHERE sent_at >= '2026-03-05'",
       on = "warehouse", after = 8, job = "starter", is = "0",
-      why = "None. They were taken on the 2nd and the 3rd. Those windows are over, and no later one goes back." },
+      why = "The three were taken on the 2nd and the 3rd. Those windows are over, and no later one goes back." },
   },
   hints = {
     "Which of the two times is new when something new has come?",

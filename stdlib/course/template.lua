@@ -64,7 +64,7 @@ Complete the job, so that no parcel is there two times.
   predict = {
     { ask = "How many rows has dw_parcels after the second run of the starter?", before = 3, choices = { "1", "2", "3" },
       sql = "SELECT COUNT(*) FROM dw_parcels", on = "warehouse", after = 3, job = "starter", is = "2",
-      why = "2. Parcel 1 is there as it was, and once more as it is now." },
+      why = "Parcel 1 is there as it was, and once more as it is now." },
   },
   hints = {
     "What is in dw_parcels already, when a parcel moves again?",

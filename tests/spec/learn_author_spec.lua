@@ -33,7 +33,7 @@ describe("learn author preview", function()
     w:ok("learn", "author", "new", "depot.lua")
     local r = w:ok("learn", "author", "preview", "depot.lua")
     local at = 1
-    for _, words in ipairs { "depot   Parcels on the move", "A depot keeps its parcels", "PREDICT  How many rows", "ANSWER   It is 2.",
+    for _, words in ipairs { "depot   Parcels on the move", "A depot keeps its parcels", "PREDICT  How many rows", "ANSWER   It is 2",
                              "  3  2026-05-03           a run: wrote changed 1 (2 times)", "run 05-03            [=======)  wrote 1",
                              "FIRST DIFFERENCE  after the run of 2026-05-03: DUPLICATE parcel_id 1", "REVIEW", "R3   MISSED", "R4   not reached",
                              "1. What is in dw_parcels", "The rule: write by key." } do
