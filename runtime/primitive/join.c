@@ -1,4 +1,5 @@
 /* scd2_join: each fact with the dimension's version that was true at its time. */
+#include "base/timestyle.h"
 #include "primitive/target.h"
 #include <stdio.h>
 #include <string.h>
@@ -313,21 +314,29 @@ static int find_plain(lr_run *run, const lr_rowset *rs, lr_err *e)
     while (base->kind == LR_ROWS_JOIN && lr_rowset_has(run, base->input, j->at)) base = base->input;
     lr_sql inner = lr_sql_new(&run->arena);
     if (lr_rowset_sql(run, base, &inner, e) != 0) return -1;
-    lr_sql facts = lr_sql_new(&run->arena), versions = lr_sql_new(&run->arena);
+    lr_sql facts = lr_sql_new(&run->arena), versions = lr_sql_new(&run->arena), ended = lr_sql_new(&run->arena);
     const struct {
         const char *column, *decl, *other;
         const lr_sql *from;
-    } sides[] = {{j->from, j->from_decl, j->at_decl, &versions}, {j->to, j->to_decl, j->at_decl, &versions}, {j->at, j->at_decl, j->from_decl, &facts}};
-    lr_sqlf(&versions, " FROM %T AS \"dim\" WHERE 1=1", &j->dim.table);
-    lr_sqlf(&facts, " FROM (%Q) AS \"fact\" WHERE 1=1", &inner);
+    } sides[] = {{j->from, j->from_decl, j->at_decl, &versions}, {j->to, j->to_decl, j->at_decl, &ended}, {j->at, j->at_decl, j->from_decl, &facts}};
+    lr_sql end = lr_sql_column(&run->arena, "dim", j->to);
+    lr_sqlf(&versions, " FROM %T AS \"dim\"", &j->dim.table);
+    lr_sqlf(&ended, "%Q WHERE %Q < '9999-12-31'", &versions, &end);
+    lr_sqlf(&facts, " FROM (%Q) AS \"fact\"", &inner);
+    int styles[] = {LR_STYLE_ANY, LR_STYLE_ANY}, seen = 0; /* of the bounds, of the facts */
     if (j->mode != LR_ISO) return 0;
     for (int i = 0; i < 3; i++) {
         lr_sql q = lr_sql_new(&run->arena), column = lr_sql_column(&run->arena, i < 2 ? "dim" : "fact", sides[i].column);
         lr_value v;
-        int odd = 0, how = w->dialect->plain_times(&q, sides[i].from, &column, sides[i].decl, sides[i].other, i < 2, run->job->zone);
-        if (how == 2 && lr_query_value(run, w, &q, &run->arena, &v, &odd, e) != 0) return -1;
-        if (how == 0 || odd) return 0;
+        int how = w->dialect->plain_times(&q, sides[i].from, &column, sides[i].decl, sides[i].other, run->job->zone);
+        if (how == 0) return 0;
+        if (how == 1) continue;
+        if (lr_query_value(run, w, &q, &run->arena, &v, NULL, e) != 0) return -1;
+        styles[i / 2] &= (int)v.i;
+        seen = 1;
+        if (styles[i / 2] == 0) return 0;
     }
+    if (seen && !lr_styles_sort(styles[0], styles[1])) return 0;
     j->plain = 1;
     return 0;
 }

@@ -186,9 +186,9 @@ struct lr_dialect {
     void (*instant)(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z, const char *decl);
     /* Do a column's times compare with those of another as they are stored, the
      * other side being a version's bounds? By the types alone: 1 or 0; 2 where
-     * the values have to be looked at, and q is a SELECT of what is of another
-     * form than dates (a bound), or than dates and times without an offset. */
-    int (*plain_times)(lr_sql *q, const lr_sql *from, const lr_sql *column, const char *decl, const char *other, int bound, const lr_zone *z);
+     * the values have to be looked at, and q is a SELECT of the styles
+     * (base/timestyle.h) that all of them have. */
+    int (*plain_times)(lr_sql *q, const lr_sql *from, const lr_sql *column, const char *decl, const char *other, const lr_zone *z);
     /* A condition that is an error where the column is NULL, and whether an error
      * is that one. */
     void (*never_null)(lr_sql *q, const lr_sql *column);

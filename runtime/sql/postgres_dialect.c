@@ -186,12 +186,11 @@ static void elapsed(lr_sql *q, const lr_sql *from, const lr_sql *to)
     lr_sqlf(q, "(extract(epoch FROM %Q - %Q) * 1000000)::int8", to, from);
 }
 
-static int plain_times(lr_sql *q, const lr_sql *from, const lr_sql *column, const char *decl, const char *other, int bound, const lr_zone *z)
+static int plain_times(lr_sql *q, const lr_sql *from, const lr_sql *column, const char *decl, const char *other, const lr_zone *z)
 {
     (void)q;
     (void)from;
     (void)column;
-    (void)bound;
     (void)z;
     return (is_instant(decl) && is_instant(other)) || (is_naive(decl) && is_naive(other));
 }

@@ -349,14 +349,12 @@ static void bytewise(lr_sql *q, const lr_sql *expr, const char *decl)
     lr_sqlf(q, "%Q COLLATE BINARY", expr);
 }
 
-/* A bare date sorts before every time of its day and after all of the day before,
- * which is where its midnight is. */
-static int plain_times(lr_sql *q, const lr_sql *from, const lr_sql *column, const char *decl, const char *other, int bound, const lr_zone *z)
+static int plain_times(lr_sql *q, const lr_sql *from, const lr_sql *column, const char *decl, const char *other, const lr_zone *z)
 {
     (void)decl;
     (void)other;
     if (!lr_zone_is_utc(z)) return 0;
-    lr_sqlf(q, bound ? "SELECT 1%Q AND lrun_form(%Q) <> 1 LIMIT 1" : "SELECT 1%Q AND lrun_form(%Q) = 0 LIMIT 1", from, column);
+    lr_sqlf(q, "SELECT lrun_styles(%Q)%Q", column, from);
     return 2;
 }
 

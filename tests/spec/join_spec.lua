@@ -37,6 +37,42 @@ describe("scd2_join", function()
     end)
   end
 
+  -- Midnights as dates, times with a blank, a T, without seconds, with milliseconds:
+  -- where the texts do not sort as the times, the times are compared.
+  local STYLES = {
+    dates = function(t) return "substr(" .. t .. ", 1, 10)" end,
+    short = function(t) return ("CASE WHEN %s LIKE '%%00:00:00' THEN substr(%s, 1, 10) ELSE %s END"):format(t, t, t) end,
+    long = function(t) return t end,
+    T = function(t) return ("replace(%s, ' ', 'T')"):format(t) end,
+    minutes = function(t) return ("substr(%s, 1, 16)"):format(t) end,
+    millis = function(t) return t .. " || '.000'" end,
+    offset = function(t) return t .. " || '+00:00'" end,
+    mixed = function(t) return ("CASE rowid %% 3 WHEN 0 THEN replace(%s, ' ', 'T') WHEN 1 THEN %s || '.000' ELSE substr(%s, 1, 16) END"):format(t, t, t) end,
+  }
+  for bound, of_bound in pairs(STYLES) do
+    it("takes bounds written as " .. bound .. " with facts written in every way", function()
+      for fact, of_fact in pairs(STYLES) do
+        local w = world.new {
+          source = ([[CREATE TABLE facts(id INTEGER PRIMARY KEY, k INTEGER, at TEXT);
+            INSERT INTO facts VALUES (1,1,'2026-01-10 00:00:00'), (2,1,'2026-01-19 23:59:00'), (3,1,'2026-01-20 00:00:00'),
+              (4,1,'2026-01-20 09:30:00'), (5,1,'2026-01-20 09:31:00'), (6,1,'2026-01-10 00:01:00');
+            UPDATE facts SET at = %s;]]):format(of_fact "at"),
+          warehouse = ([[CREATE TABLE dim(k INTEGER, name TEXT, valid_from TEXT, valid_to TEXT, PRIMARY KEY (k, valid_from));
+            INSERT INTO dim VALUES (1,'A','2026-01-10 00:00:00','2026-01-20 00:00:00'), (1,'B','2026-01-20 00:00:00','2026-01-20 09:30:00'),
+              (1,'C','2026-01-20 09:30:00','9999-12-31');
+            UPDATE dim SET valid_from = %s, valid_to = CASE WHEN valid_to < '9999' THEN %s ELSE valid_to END %s;]]):format(
+              of_bound "valid_from", of_bound "valid_to", bound == "dates" and "WHERE name = 'A'" or ""),
+        }
+        if bound == "dates" then w:warehouse "DELETE FROM dim WHERE name = 'C'; UPDATE dim SET valid_from = '2026-01-20', valid_to = NULL WHERE name = 'B'" end
+        w:job("j", 'job {}\nfull_load { scd2_join { extract { from = "facts" }, dim = "dim", key = "k", at = "at", take = "name" }, into = "out" }')
+        w:ok("j.lua")
+        local c = bound == "dates" and "B" or "C"
+        local want = fact == "dates" and { "1|A", "2|A", "3|B", "4|B", "5|B", "6|A" } or { "1|A", "2|A", "3|B", "4|" .. c, "5|" .. c, "6|A" }
+        assert.same(want, w:rows(OUT), "facts as " .. fact)
+      end
+    end)
+  end
+
   it("takes open ends mixed", function()
     local w = joined "NULL"
     w:warehouse "UPDATE dim SET valid_to = '9999-12-31' WHERE k = 2"

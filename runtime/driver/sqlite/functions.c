@@ -14,8 +14,8 @@
  *   lrun_piece(value, mode, zone, grain)
  *                                   the logical date that the time belongs to;
  *                                   what is no time is itself
- *   lrun_form(value)                1 a date, 2 a date and time without an offset, 0
- *                                   whatever else; both sort by their text as time
+ *   lrun_styles(value)              an aggregate: the styles (base/timestyle.h) that
+ *                                   all values are written in
  *   lrun_stop()                     an error of that name
  *   lrun_keeps(value, affinity)     1 where a column of that affinity keeps the
  *                                   value exactly
@@ -24,6 +24,7 @@
  */
 #include "base/calendar.h"
 #include "base/decimal.h"
+#include "base/timestyle.h"
 #include "driver/sqlite/internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -126,30 +127,6 @@ static void fn_try_us(sqlite3_context *ctx, int n, sqlite3_value **v)
     if (to_instant(v[0], "iso", zone_arg(ctx, v[1], 1), &t) == 0) sqlite3_result_int64(ctx, t.us);
 }
 
-/* Two digits from low to high. */
-static int pair_of(const unsigned char *p, int low, int high)
-{
-    if (p[0] < '0' || p[0] > '9' || p[1] < '0' || p[1] > '9') return -1;
-    int n = (p[0] - '0') * 10 + p[1] - '0';
-    return n >= low && n <= high ? n : -1;
-}
-
-static int form_of(const unsigned char *p, int n)
-{
-    if (n < 10 || pair_of(p, 0, 99) < 0 || pair_of(p + 2, 0, 99) < 0 || p[4] != '-' || p[7] != '-') return 0;
-    int month = pair_of(p + 5, 1, 12), year = pair_of(p, 0, 99) * 100 + pair_of(p + 2, 0, 99);
-    if (month < 0 || pair_of(p + 8, 1, lr_days_in_month(year, month)) < 0) return 0;
-    if (n == 10) return 1;
-    if (n < 16 || (p[10] != ' ' && p[10] != 'T') || pair_of(p + 11, 0, 23) < 0 || p[13] != ':' || pair_of(p + 14, 0, 59) < 0) return 0;
-    if (n == 16) return 2;
-    if (n < 19 || p[16] != ':' || pair_of(p + 17, 0, 59) < 0) return 0;
-    if (n == 19) return 2;
-    if (n == 20 || p[19] != '.') return 0;
-    for (int i = 20; i < n; i++)
-        if (p[i] < '0' || p[i] > '9') return 0;
-    return 2;
-}
-
 static void fn_stop(sqlite3_context *ctx, int n, sqlite3_value **v)
 {
     (void)n;
@@ -157,16 +134,24 @@ static void fn_stop(sqlite3_context *ctx, int n, sqlite3_value **v)
     sqlite3_result_error(ctx, "lrun_stop", -1);
 }
 
-static void fn_form(sqlite3_context *ctx, int n, sqlite3_value **v)
+/* The complement, so that no value at all leaves every style. */
+static void step_styles(sqlite3_context *ctx, int n, sqlite3_value **v)
 {
     (void)n;
-    if (sqlite3_value_type(v[0]) == SQLITE_NULL) return;
-    int form = 0;
-    if (sqlite3_value_type(v[0]) == SQLITE_TEXT) {
-        const unsigned char *text = sqlite3_value_text(v[0]);
-        form = text != NULL ? form_of(text, sqlite3_value_bytes(v[0])) : 0;
+    int *missing = sqlite3_aggregate_context(ctx, sizeof *missing), class = sqlite3_value_type(v[0]);
+    if (missing == NULL) {
+        sqlite3_result_error_nomem(ctx);
+        return;
     }
-    sqlite3_result_int(ctx, form);
+    if (class == SQLITE_NULL) return;
+    const char *text = class == SQLITE_TEXT ? (const char *)sqlite3_value_text(v[0]) : NULL;
+    *missing |= ~(text != NULL ? lr_time_styles(text, (size_t)sqlite3_value_bytes(v[0])) : 0);
+}
+
+static void final_styles(sqlite3_context *ctx)
+{
+    const int *missing = sqlite3_aggregate_context(ctx, 0);
+    sqlite3_result_int(ctx, missing == NULL ? LR_STYLE_ANY : LR_STYLE_ANY & ~*missing);
 }
 
 static int order(const instant *a, const instant *b)
@@ -314,7 +299,7 @@ int lr_sqlite_register_functions(sqlite3 *db)
         sqlite3_create_function(db, "lrun_moment", 3, flags, NULL, fn_moment, NULL, NULL) != SQLITE_OK ||
         sqlite3_create_function(db, "lrun_try_us", 2, flags, NULL, fn_try_us, NULL, NULL) != SQLITE_OK ||
         sqlite3_create_function(db, "lrun_stop", 0, SQLITE_UTF8, NULL, fn_stop, NULL, NULL) != SQLITE_OK ||
-        sqlite3_create_function(db, "lrun_form", 1, flags, NULL, fn_form, NULL, NULL) != SQLITE_OK ||
+        sqlite3_create_function(db, "lrun_styles", 1, flags, NULL, NULL, step_styles, final_styles) != SQLITE_OK ||
         sqlite3_create_function(db, "lrun_misplaced", 9, flags, NULL, fn_misplaced, NULL, NULL) != SQLITE_OK ||
         sqlite3_create_function(db, "lrun_within", 9, flags, NULL, fn_within, NULL, NULL) != SQLITE_OK ||
         sqlite3_create_function(db, "lrun_piece", 4, flags, NULL, fn_piece, NULL, NULL) != SQLITE_OK ||
