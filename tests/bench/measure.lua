@@ -98,6 +98,13 @@ function measure.lane(lane, runs)
   return ours.mb
 end
 
+-- Those of the lanes that are wanted.
+function measure.lanes(lanes)
+  for _, lane in ipairs(lanes) do
+    if measure.wanted(lane) then measure.lane(lane) end
+  end
+end
+
 -- Peak memory: each lane once, without its floor.
 function measure.memory(lanes, most)
   for _, lane in ipairs(lanes) do

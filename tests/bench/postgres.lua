@@ -185,11 +185,8 @@ end
 
 function postgres:run(dir)
   self:prepare(dir)
-  for _, lanes in ipairs { self:lanes(dir), self:deep_lanes(dir) } do
-    for _, lane in ipairs(lanes) do
-      if measure.wanted(lane) then measure.lane(lane) end
-    end
-  end
+  measure.lanes(self:lanes(dir))
+  measure.lanes(self:deep_lanes(dir))
 end
 
 function postgres:memory(dir, most)

@@ -7,13 +7,14 @@
 -- LRUN_BENCH_MEMORY=1 runs each pair once with ten times the rows instead, and
 -- tells the peak memory.
 package.path = (arg[0]:match "^(.*)/" or ".") .. "/?.lua;" .. package.path
+local dimension = require "dimension"
 local measure = require "measure"
 local postgres = require "postgres"
 local sqlite = require "sqlite"
 
 local HEAD = [[
-%d orders, medians of %d. Loads and merges: the floor's time over lrun's; a day
-and reconcile: lrun's over the floor's; the start: the difference; a map: rows per second, its
+%d orders, medians of %d. Loads and merges: the floor's time over lrun's; a day,
+reconcile and dimensions: lrun's over the floor's; the start: the difference; a map: rows per second, its
 floor being the loop in Lua alone. cpu: the client's time on a processor, the
 floor's and lrun's. MB: the client's peak memory.
 
@@ -25,8 +26,10 @@ local function speed()
   local _ <close>, dir = measure.scratch()
   sqlite.prepare(dir, measure.rows)
   sqlite.run(dir, measure.rows)
+  measure.lanes(dimension.sqlite(dir, measure.rows))
   local server <close> = postgres.start()
   server:run(dir)
+  measure.lanes(dimension.postgres(server, dir, measure.rows))
 end
 
 -- Peak memory, beside what an empty job takes.

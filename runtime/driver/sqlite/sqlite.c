@@ -223,7 +223,7 @@ static int set_up(lr_conn *c, int fresh, lr_err *e)
     if (lr_sqlite_register_functions(c->db) != 0 || lr_sqlite_register_sums(c->db) != 0 || lr_sqlite_register_checksums(c->db) != 0)
         return lr_fail(e, LR_FAILED, "SQLite refused lrun's functions: %s", sqlite3_errmsg(c->db));
     if (simple(c, "PRAGMA foreign_keys = ON", e) != 0) return -1;
-    if (simple(c, "PRAGMA cache_size = -8192", e) != 0) return -1;
+    if (simple(c, "PRAGMA cache_size = -16384", e) != 0) return -1;
     if (!c->how.readonly && fresh && strcmp(c->path, ":memory:") != 0 && start_wal(c, e) != 0) return -1;
     int wal = is_wal(c, "main", e);
     if (wal < 0) return -1;
