@@ -13,8 +13,8 @@ local DIALECT = {
              later = "datetime('%s', '+' || (%s) || ' %s')", is_not = "IS NOT", is = "IS", source = "source.",
              time = "TIMESTAMP" },
   postgres = { numbers = "generate_series(0, %d) AS n(i)",
-               later = "timestamp '%s' + (%s) * interval '1 %s'", is_not = "IS DISTINCT FROM", is = "IS NOT DISTINCT FROM", source = "shop.",
-               time = "timestamp" },
+               later = "timestamp '%s' + (%s) * interval '1 %s'", is_not = "IS DISTINCT FROM",
+               is = "IS NOT DISTINCT FROM", source = "shop.", time = "timestamp" },
 }
 
 local function numbers(d, n) return d.numbers:format(n - 1) end
