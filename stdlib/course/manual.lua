@@ -41,7 +41,7 @@ time from a pipe; each word below is a command of its own too: lrun learn step.
 
 The course is a folder: a folder for each lesson with job.lua and README.txt, and .learn/progress.db. It is the
 folder of --dir, else the nearest one upwards that is a course, else ./lrun-course. Your file is never written over.
-check ends with 0 passed, 1 not yet, 4 a limit was hit, 5 the job has an error; other words with 0, or 2 for wrong use.
+Status of check: 0 passed, 1 not yet; of check, step and show: 4 a limit was hit, 5 the job has an error; 2 wrong use.
 
 lrun learn grade FILE --scenario ID tells of each requirement whether it is met, MISSED or not reached, with the first
 difference and its cause. Without --seed the scenario is played as it is written and, when it is passed, once with

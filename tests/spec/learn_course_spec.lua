@@ -47,6 +47,10 @@ describe("lrun learn", function()
     assert.equal("2", c:kept "SELECT count(*) FROM predictions")
     assert.equal("2|221", c:kept "SELECT group_concat(answer, '|') FROM predictions")
     lacks(c:ok("step").out, "PREDICT")
+    c:ok "back"
+    lacks(c:ok("step").out, "PREDICT", "ANSWER")
+    c:job(LESSON.id, LESSON.starter .. "print('hello', 40 + 2)\n")
+    has(c:ok("goto", "1").out, "printed      hello 42")
   end)
 
   it("asks again where the question was left by another word, and takes step and Enter for no answer", function()
@@ -192,6 +196,9 @@ describe("the course's timeline", function()
       told[n] = c:ok("step").out
       seen[n] = c:ok("show", "state").out
     end
+    lacks(seen[1], " 203 ") -- the order comes in step 2
+    has(seen[2], " 203 ")
+    has(seen[1], "orders  2026-02-02 00:00:00") -- the watermark that step 1 saved
     local rnd, seed = math.random, "seed " .. random.seed()
     for _ = 1, 8 do
       local n = rnd(12)

@@ -45,18 +45,7 @@ describe("lrun repl", function()
 end)
 
 describe("lrun repl on a terminal", function()
-  -- Keys, each with a rest before it: the line discipline drops what was typed
-  -- ahead of a Ctrl-C.
-  local function type_in(w, keys)
-    local parts = {}
-    for i, key in ipairs(keys) do
-      parts[i] = "sleep 0.7; printf '" .. key:gsub("'", "'\\''") .. "'"
-    end
-    -- exec, or the shell around it gets the Ctrl-C as well.
-    local command = "exec " .. process.quote(world.bin) .. " repl"
-    return process.sh(("{ %s; sleep 0.7; } | script -qec %s /dev/null"):format(table.concat(parts, "; "), process.quote(command)),
-      { cwd = w.dir, env = { HOME = w.dir, TERM = "xterm" }, timeout = 60 })
-  end
+  local function type_in(w, keys) return process.keys({ world.bin, "repl" }, keys, { cwd = w.dir }) end
 
   it("drops the line at Ctrl-C, stops what runs, and leaves at Ctrl-D", function()
     local w = world.with_t("", "INSERT INTO t VALUES (41, 'a', '2026-01-01');")

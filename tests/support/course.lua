@@ -42,16 +42,9 @@ function Course:files()
   return out
 end
 
--- Keys on a terminal of 80x24, each with a rest before it: the line discipline drops
--- what was typed ahead of a Ctrl-C. Escapes are printf's.
+-- Keys on a terminal of 80x24, to lrun learn and words.
 function Course:keys(keys, ...)
-  local parts = {}
-  for i, key in ipairs(keys) do parts[i] = "sleep 0.7; printf '" .. key:gsub("'", "'\\''") .. "'" end
-  local words = { process.quote(World.bin), "learn" }
-  for _, word in ipairs { ... } do words[#words + 1] = process.quote(word) end
-  local command = "stty cols 80 rows 24; exec " .. table.concat(words, " ") -- exec, or the shell gets the Ctrl-C too
-  return process.sh(("{ %s; sleep 0.7; } | script -qec %s /dev/null"):format(table.concat(parts, "; "), process.quote(command)),
-    { cwd = self.world.dir, env = { HOME = self.world.dir, TERM = "xterm" }, timeout = 60 })
+  return process.keys({ World.bin, "learn", ... }, keys, { cwd = self.world.dir })
 end
 
 -- The lessons that are built in, as the source has them: their ids in order, and the

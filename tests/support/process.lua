@@ -82,6 +82,17 @@ function M.wait_for(condition, seconds)
   return true
 end
 
+-- Keys to argv on a terminal of its own, each with a rest before it: the line
+-- discipline drops what was typed ahead of a Ctrl-C. Escapes are printf's.
+function M.keys(argv, keys, o)
+  local parts = {}
+  for i, key in ipairs(keys) do parts[i] = "sleep 0.7; printf '" .. key:gsub("'", "'\\''") .. "'" end
+  -- exec, or the shell around it gets the Ctrl-C as well
+  local command = "stty cols 80 rows 24; exec " .. words_of(argv)
+  return M.sh(("{ %s; sleep 0.7; } | script -qec %s /dev/null"):format(table.concat(parts, "; "), quote(command)),
+    { cwd = o.cwd, env = { HOME = o.cwd, TERM = "xterm" }, timeout = 60 })
+end
+
 -- Start argv and go on. The handle has pid, :signal(name), :running() and
 -- :wait(seconds), which returns what run returns.
 function M.start(argv, o)
