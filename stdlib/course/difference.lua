@@ -80,7 +80,7 @@ end
 function difference.text(o, r)
   local found, play = r.cause, r.play
   local t, d = play.history.truth, r.cause.difference
-  local out = { wrap(("after the run of %s: %s%s%s"):format(timeline.when(found.step), found.class, key_text(t, found),
+  local out = { wrap(("%s: %s%s%s"):format(timeline.place(found.step), found.class, key_text(t, found),
                                                             MEANS[found.class] or ""), "FIRST DIFFERENCE  ", 18) }
   if d and not d.why then
     local have, want = difference.sides(t, d)

@@ -118,6 +118,9 @@ local function blind(self, state, o, day, result, prints)
   if result.differs and result.differs > 0 then
     return finding("R14", ("the check of %s differs, and the run ends as if it did not"):format(day))
   end
+  if result.status ~= 0 then
+    return finding("R14", ("%s differs, and the job ends with an error only after later days were done"):format(day))
+  end
   local function try(sql)
     local r, _, _, said = self:rehearse(state, o, function(box)
       box:exec("source", { with_day(books.mend, day), sql and with_day(sql, day) })
@@ -172,13 +175,13 @@ local function whole(self, e, at, days)
   local step = self:begin("backfill", e, at)
   step.days, step.params = days, backfill.params(days[1], days[#days])
   local bad = bad_days(self, days)
-  local o = { run_start = at, params = step.params }
+  local o = { run_start = at, day = days[1], params = step.params }
   local seen = rehearse(self, step, o, bad)
   step.commits = seen.commits
   if e.fail and seen.result.status == 0 then o.stop = stop_in(self, seen, self.variant:date(e.fail_on), e.fail) end
   self:perform(step, o)
   if seen.result.status ~= 0 and not step.crashed then -- also where no day differs
-    if step.result.status == 0 then step.result = seen.result end
+    step.result = seen.result
     self.failed = step
     return false
   end
@@ -192,7 +195,7 @@ local function whole(self, e, at, days)
   if #step.differences > 0 and last then
     expect(last)
     step.differences = self:compare(step, want)
-    if step.crashed and #step.differences > 0 then step.differences = self:torn(step, want) end
+    if #step.differences > 0 then step.differences = self:torn(step, want, not step.crashed and last) end
   end
   local wrong = e.resume and again(self, seen.commits) or order(seen.commits)
   if not wrong and not step.crashed and bad[1] then

@@ -3,7 +3,6 @@
 local data = require "engine.data"
 local diverge = require "engine.diverge"
 local timeline = require "engine.timeline"
-local when = timeline.when
 local grade = {}
 
 -- How many runs there were up to a step.
@@ -28,13 +27,19 @@ end
 
 function grade.evidence(found)
   local key = found.key ~= nil and found.key ~= false and (" key %s"):format(tostring(found.key)) or ""
-  return ("%s%s after the run of %s: %s"):format(found.class, key, when(found.step), found.evidence)
+  return ("%s%s %s: %s"):format(found.class, key, timeline.place(found.step), found.evidence)
 end
 
 -- Was a requirement proved before the step at which the play ended?
 local function proved(play, r, ended)
   if r.event then return r.event < ended.place end
   return r.night and r.night < nights(play, ended)
+end
+
+local function seen(play, r)
+  local e = r.event and play.history.events[r.event]
+  if not e then return ("seen in run %d"):format(r.night) end
+  return "seen by " .. play.variant:date(e.at or e.run or e.twice or e.retry or e.skip)
 end
 
 -- One seed: { requirements, cause, failed, limit, play }. The box stays as it is.
@@ -56,9 +61,9 @@ function grade.one(lesson, job, seed, box, shown, rows_only)
       state, why, named = "MISSED", grade.evidence(cause), true
     elseif ended and not proved(play, r, ended) then
       state = "not reached"
-      why = cause and ("the play ends with what is wrong after the run of %s"):format(when(cause.step)) or "the job has an error"
+      why = cause and "the play ends with what is wrong " .. timeline.place(cause.step) or "the job has an error"
     else
-      why = ended and ("seen in %s %d"):format(r.event and "event" or "run", r.event or r.night) or met(play)
+      why = ended and seen(play, r) or met(play)
     end
     out.requirements[#out.requirements + 1] = { id = r.id, state = state, evidence = why }
   end

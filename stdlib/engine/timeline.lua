@@ -113,6 +113,13 @@ timeline.RUNS = { run = true, again = true, retry = true, backfill = true }
 -- What a step is told by: its logical date, else its time.
 function timeline.when(step) return step.day or step.run_start or step.at end
 
+-- Where in the play it is, in words that go before "the warehouse differs".
+function timeline.place(step)
+  if step.kind == "check" or step.kind == "reconcile" then return "at the check of " .. step.at end
+  if step.days then return ("in the backfill of %s to %s"):format(step.days[1], step.days[#step.days]) end
+  return "after the run of " .. timeline.when(step)
+end
+
 -- ---- playing ----
 
 local Play = {}
@@ -252,13 +259,15 @@ function Play:compare(step, want)
   return truth.compare(self.history.truth, want, have, step.event.during and step.want_before, step.run_start)
 end
 
--- After a stop every key must be as it was or as it should be.
-function Play:torn(step, want)
+-- After a stop every key must be as it was or as it should be; but for a day that the job
+-- itself has found to differ: it is not finished, whatever is there.
+function Play:torn(step, want, left)
   local have = self:warehouse() or {}
   local out = {}
   for _, entry in ipairs(truth.keys(step.have_before, want, have)) do
     local now = have[entry.key]
-    if not truth.same(now, step.have_before[entry.key]) and not truth.same(now, want[entry.key]) then
+    if not (left and self:day_of(entry) == left) and not truth.same(now, step.have_before[entry.key]) and
+       not truth.same(now, want[entry.key]) then
       out[#out + 1] = { key = entry.key, value = entry.value, class = "TORN", want = want[entry.key], have = now }
     end
   end
@@ -288,7 +297,7 @@ function Play:night(e, at, kind, day, params, differs)
   if step.crashed then
     step.differences = self:torn(step, step.want_before)
   elseif step.stopped then
-    step.differences = self:torn(step, want)
+    step.differences = self:torn(step, want, day)
   else
     step.differences = self:compare(step, want)
   end

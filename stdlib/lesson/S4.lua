@@ -168,6 +168,12 @@ the source; stop at the first that differs; write down what is finished.
     { name = "overwrite_partition and reconcile, the day written down with them",
       job = by_lrun { skip = MY_DAY .. SKIP, done = DONE } },
     { name = "a job that drives its days", job = common.driver(SKIP .. BEGIN .. COPY .. CHECKED .. STOP .. DONE .. COMMIT) },
+    { name = "either way: from and to where they are given, else one day", job = common.driver(SKIP .. BEGIN .. COPY .. CHECKED .. STOP ..
+      DONE .. COMMIT):gsub('param "from", param "to"', 'param("from", tostring(logical_date)), param("to", tostring(logical_date))') },
+    { name = "a day that differs is left as it is written", job = DAY .. SKIP .. BEGIN .. COPY .. COMMIT .. CHECKED .. STOP .. DONE },
+    { name = "a day that differs is emptied", job = DAY .. SKIP .. CHECKED:gsub('"dw_tax"', '"tax_lines", "source"') ..
+      STOP:gsub("then error", 'then\n  execute { "DELETE FROM dw_tax WHERE sold_on = :day", params = { day = day } }\n  error') ..
+      BEGIN .. COPY .. DONE .. COMMIT },
     { name = "checked before anything is written", job = DAY .. SKIP .. CHECKED:gsub('"dw_tax"', '"tax_lines", "source"') .. STOP ..
       BEGIN .. COPY .. COMMIT .. DONE },
   },
@@ -204,6 +210,11 @@ if differs == 1 then error("the day " .. day .. " differs") end
     return
   end
 ]] .. DONE .. COMMIT) },
+    { name = "goes on, and raises the error at the end", rule = "R14", class = "SILENT",
+      job = common.driver(SKIP .. BEGIN .. COPY .. CHECKED .. [[
+  if books.n ~= here.n or books.tax ~= here.tax then differs = day end
+]] .. DONE .. COMMIT):gsub("local function work", "local differs\n%0") ..
+      'if differs then error("the day " .. differs .. " differs") end\n' },
     { name = "no day is written down", rule = "R15", class = "SILENT", job = DAY .. BEGIN .. COPY .. CHECKED .. STOP .. COMMIT },
     { name = "overwrite_partition and reconcile, nothing written down", rule = "R15", class = "SILENT", job = by_lrun {} },
     { name = "written down before the work", rule = "R15", class = "STALE", key = 407,
