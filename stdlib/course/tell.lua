@@ -155,7 +155,10 @@ local function lines_of_run(play, step, say)
     play.box:restore(step.after)
     have = truth.of_warehouse(play.box, play.history.truth)
   end
-  if have then
+  local gone = step.differences and step.differences[1]
+  if gone and gone.class == "MISSING" and gone.why then
+    say("ERROR", gone.why)
+  elseif have then
     local seen = setmetatable({ have = have }, { __index = step })
     say("wrote", written(seen))
     say(play.history.truth.table, "now " .. after(play, seen))

@@ -196,7 +196,9 @@ end
 local function of_run(play, fn)
   local step = last_run(play)
   if not step then return "No run yet.\n" end
-  return ("the run of %s\n"):format(timeline.when(step)) .. table.concat(fn(step), "\n") .. "\n"
+  local lines = fn(step)
+  if #lines == 0 then lines[1] = "no statement that reads or writes rows" end
+  return ("the run of %s\n"):format(timeline.when(step)) .. table.concat(lines, "\n") .. "\n"
 end
 
 local function one_line(sql) return (sql:gsub("%s+", " "):gsub("^ ", "")) end

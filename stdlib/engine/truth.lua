@@ -50,7 +50,9 @@ function truth.of_warehouse(box, t)
   local names = {}
   for i, c in ipairs(t.columns) do names[i] = quote(c) end
   local rows, why = box:rows("warehouse", ("SELECT %s FROM %s"):format(table.concat(names, ", "), quote(t.table)))
-  if not rows then return nil, why end
+  if not rows then
+    return nil, ("the table %s is gone or has other columns: %s"):format(t.table, (why:gsub(" %(SQL logic error%)$", "")))
+  end
   return by_key(t, rows)
 end
 

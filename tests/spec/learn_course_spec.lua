@@ -385,6 +385,17 @@ describe("a job that misbehaves in the course", function()
     end
   end)
 
+  it("that has dropped its table is told so, wherever the table is looked for", function()
+    local c = at_02()
+    c:job(LESSON.id, 'job { transaction = "manual" }\nexecute { "DROP TABLE IF EXISTS dw_orders" }\n')
+    local gone = "the table dw_orders is gone or has other columns"
+    has(c:ok("step").out, gone)
+    for _, what in ipairs { "partitions", "diff" } do has(c:ok("show", what).out, gone) end
+    local r = c:learn "check"
+    assert.equal(1, r.status)
+    has(r.out, gone)
+  end)
+
   it("is ended with its line where it hangs in a pattern that nothing can stop", function()
     local c = at_02()
     c:job(LESSON.id, 'job { transaction = "manual" }\nlocal a = 50\nlocal x = ("a"):rep(a):find(("a?"):rep(a) .. ("a"):rep(a))\n')
