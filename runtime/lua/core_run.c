@@ -26,6 +26,12 @@ static int deliver(lua_State *L)
         lua_pushstring(L, ev->keys[i]);
         lua_rawseti(L, -2, i + 1);
     }
+    if (strcmp(ev->name, "before") == 0) { /* the job's line, which asks for the statement */
+        char where[256];
+        lr_vm_at_work(where, sizeof where);
+        lua_pushstring(L, where);
+        lua_setfield(L, -3, "where");
+    }
     lua_call(L, 3, 0);
     return 0;
 }

@@ -97,19 +97,14 @@ function Box:set_job(text) write(self.job, text) end
 
 local LIMITS = { max_memory = 2 ^ 26 // 1, max_instructions = 20000000, max_seconds = 5 }
 
--- Where the job's own name stands for the copy's path.
-local function rename(result, path, shown)
-  local e = result.error
-  if not e then return end
-  for _, field in ipairs { "where", "message", "text" } do
-    if e[field] then
-      local at, to = e[field]:find(path, 1, true)
-      while at do
-        e[field] = e[field]:sub(1, at - 1) .. shown .. e[field]:sub(to + 1)
-        at, to = e[field]:find(path, at + #shown, true)
-      end
-    end
+-- A text with the job's own name in the place of the copy's path.
+function Box:shown(text, shown)
+  local at, to = text:find(self.job, 1, true)
+  while at do
+    text = text:sub(1, at - 1) .. shown .. text:sub(to + 1)
+    at, to = text:find(self.job, at + #shown, true)
   end
+  return text
 end
 
 -- Run the job at a time of the virtual clock. o: run_start, logical_date,
@@ -123,7 +118,10 @@ function Box:run(o)
     connections = { { name = "source", url = "sqlite:" .. self.files.source },
                     { name = "warehouse", url = "sqlite:" .. self.files.warehouse } },
   }
-  rename(result, self.job, o.shown or "job.lua")
+  local e = result.error
+  for _, field in ipairs { "where", "message", "text" } do
+    if e and e[field] then e[field] = self:shown(e[field], o.shown or "job.lua") end
+  end
   return result
 end
 

@@ -162,6 +162,12 @@ local function land(self, events)
   touch(self)
 end
 
+-- Does a statement take a table away, or give it other columns?
+local function alters(sql, table_)
+  local low = sql:lower()
+  return (low:find "^%s*drop%s+table" or low:find "^%s*alter%s+table") and low:find(table_:lower(), 1, true)
+end
+
 -- One run. Returns the result, the trace, whether the machine stopped, and what
 -- was printed. o.look(n) is called when the n-th event of the trace is over.
 function Play:run(o)
@@ -184,6 +190,9 @@ function Play:run(o)
     on_event = function(event, fields)
       if event == "before" or event == "sql" then
         local kind, name = timeline.kind(fields.sql)
+        if event == "before" and alters(fields.sql, self.history.truth.table) then
+          trace.altered = self.box:shown(fields.where, self.shown or "job.lua")
+        end
         if kind ~= "own" then note(event == "before" and "before" or "after", kind, fields, name) end
       elseif event == "committing" then note("before", "commit", fields)
       elseif event == "committed" then note("after", "commit", fields)
@@ -244,6 +253,8 @@ function Play:compare(step, want)
   local have, why = self:warehouse()
   if not have then
     step.want, step.have = want, {}
+    local altered = step.trace and step.trace.altered
+    if altered then why = ("%s: the job takes away what is compared: %s"):format(altered, why) end
     return { { key = "", class = "MISSING", why = why } }
   end
   if next(self.beyond) then

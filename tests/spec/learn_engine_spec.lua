@@ -106,10 +106,13 @@ describe("learn's sandbox", function()
     assert.truthy(got.out:find("MISSING order_id 105", 1, true), got.out)
   end)
 
-  it("says that the job has dropped its table", function()
-    local got = grade('job { transaction = "manual" }\nexecute { "DROP TABLE IF EXISTS dw_orders" }\n', "02-created-date")
-    assert.equal(1, got.status, got.err)
-    assert.truthy(got.out:find("dw_orders", 1, true), got.out)
+  it("names the line at which the job drops its table, or takes a column away", function()
+    for _, sql in ipairs { "DROP TABLE IF EXISTS dw_orders", "ALTER TABLE dw_orders DROP COLUMN amount",
+                           "ALTER TABLE dw_orders RENAME TO other" } do
+      local got = grade(('job { transaction = "manual" }\n\nexecute { "%s" }\n'):format(sql), "02-created-date")
+      assert.equal(1, got.status, got.err)
+      assert.truthy(got.out:find("WHY     job.lua:3: the job takes away what is compared", 1, true), got.out)
+    end
   end)
 end)
 
