@@ -106,10 +106,12 @@ local function on_edge(runs, ms)
   end
 end
 
--- The run before read on from the same point, and was not stopped: its watermark was not saved.
+-- The run before read on from the same point or a later one, and was not stopped: its
+-- watermark was not saved. A run that is done again begins at the mark of its first time.
 local function stood_still(before, s)
-  return before and not before.crashed and before.run_start ~= s.run_start and before.window.column == s.window.column and
-         s.window.start and before.window.start == s.window.start
+  return before and not before.crashed and before.kind == "run" and not before.day and
+         before.run_start ~= s.run_start and before.window.column == s.window.column and
+         s.window.start and before.window.start and s.window.start <= before.window.start
 end
 
 local function duplicate(play, step, d, runs, t, holding)
@@ -155,6 +157,7 @@ local function behind(play, step, d, runs, t, holding)
   if w and w.column and stamp and w.column ~= stamp and w.column ~= play.history.truth.partition then
     return "R2", ("the window is on %s, and the change is seen in %s only"):format(w.column, stamp)
   end
+  if w and w.other and stamp then return "R2", ("the window is on %s, but also on %s"):format(w.column, w.other) end
   local held_last = holding[#holding]
   if held_last and held_last.crashed and held_last ~= step then
     return "R6", ("the run of %s held %s and failed, and no later window goes back to it"):format(when(held_last), data.text(t))
@@ -185,6 +188,9 @@ local function behind(play, step, d, runs, t, holding)
     -- The X-ray plants rows, and they arrived: with another number of rows the run writes.
     if not wrote(last, play.history.truth.table) then
       return "R13", "the run wrote nothing; with a row more in the source it does: it compares the number of rows only"
+    end
+    if d.have and last.have and truth.same(last.have[d.key], d.have) and not truth.same(last.have_before[d.key], d.have) then
+      return nil, "the run wrote the row, and not as the source has it"
     end
     if last.have_before[d.key] then
       local mended = d.want and d.have and mends(play, last, d)
@@ -335,10 +341,12 @@ function diverge.silent(play)
       end
     elseif want.only and before and (w.all or (w.column and not w.start)) then
       rule, why = "R1", "the run reads rows that earlier runs have loaded, back to the first"
-    elseif want.only and stood_still(previous, s) then
+    elseif stood_still(previous, s) then
       rule, why = "R1", ("the window begins at %s once more: the watermark has not moved"):format(data.text(w.start))
     elseif w.column and w.column ~= want.column then
       rule, why = "R2", ("the window is on %s"):format(w.column)
+    elseif w.other then
+      rule, why = "R2", ("the window is on %s, but also on %s"):format(w.column, w.other)
     elseif w.column and not w.stop then
       rule, why = "R5", "the window has no end: what lands during the run is taken or not, as it happens"
     elseif w.column and w.stop_in and w.stop == run then

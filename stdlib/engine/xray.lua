@@ -94,10 +94,12 @@ end
 local function whole(ms) return ms % 1000 == 0 end
 
 -- { column, start, start_in, stop, stop_in }; start or stop is nil where there is
--- no end on that side. { all = true }: every row; { none = true }: no row.
-function xray.of(play, step, from)
+-- no end on that side; other is a second column that rows must fit. { all = true }: every
+-- row; { none = true }: no row.
+function xray.of(play, step, from, back)
   local probe = play.history.probe
-  local values, canaries = values_around(step, from or data.ms(step.run_start) - 7 * DAY), {}
+  from = from or data.ms(step.run_start) - 7 * DAY
+  local values, canaries = values_around(step, from), {}
   for _, rest in ipairs { PAST, FUTURE } do
     canaries[#canaries + 1] = { value = rest, rest = rest, base = true }
     for _, column in ipairs(probe.columns) do
@@ -114,8 +116,9 @@ function xray.of(play, step, from)
   end
   if base[PAST] and base[FUTURE] then return { all = true } end
   local rest = base[FUTURE] and PAST or FUTURE
+  local across = {} -- what arrives with the other rest: where one column has the start and another the end
   for i, c in ipairs(canaries) do
-    if c.rest == rest and c.column and seen[i] then hits[c.column] = true end
+    if c.column and seen[i] then (c.rest == rest and hits or across)[c.column] = true end
   end
   local column
   for _, name in ipairs(probe.columns) do
@@ -129,6 +132,13 @@ function xray.of(play, step, from)
     if c.rest == rest and c.column == column then arrived[c.ms] = seen[i] or false end
   end
   local w = { column = column }
+  for _, name in ipairs(probe.columns) do
+    if not base[PAST] and not base[FUTURE] and across[name] and not hits[name] then w.other = name end
+  end
+  back = (back or 7) * 8
+  if arrived[values[1]] and not base[PAST] and not w.other and back < 4000 then -- it begins further back
+    return xray.of(play, step, from - back * DAY, back)
+  end
   for i, ms in ipairs(values) do
     local before = values[i - 1]
     if before and arrived[ms] ~= arrived[before] then

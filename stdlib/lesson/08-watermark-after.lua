@@ -28,7 +28,7 @@ and on 2026-01-28 when it has written. Each time there is a retry.
   source = common.source(common.orders()),
   warehouse = common.warehouse(common.orders(), "2026-01-22"),
   events = {
-    common.paid("2026-01-25", 105, 22.00),
+    common.paid("2026-01-25 15:00:00", 105, 22.00),
     { run = "2026-01-26", fail = "after_read" },
     { retry = "2026-01-26" },
     common.placed("2026-01-26", 107, 18.00, "2026-01-26 08:00:00"),
@@ -39,6 +39,8 @@ and on 2026-01-28 when it has written. Each time there is a retry.
     common.placed("2026-01-27", 108, 12.00, "2026-01-27 08:00:00"),
     { run = "2026-01-28", fail = "after_write" },
     { retry = "2026-01-28" },
+    { run = "2026-01-29" },
+    { run = "2026-01-30" },
   },
   predict = {
     { ask = "How many rows does the retry of 2026-01-26 read?", before = 3, choices = { "none", "1", "6" },
@@ -49,7 +51,8 @@ and on 2026-01-28 when it has written. Each time there is a retry.
       is = "NULL", why = "The payment of 22.00 was read, and never written. No later window goes back to it." },
   },
   truth = common.TRUTH,
-  probe = common.probe(),
+  probe = common.probe { times = true },
+  window = { column = "updated_at" },
   requires = { { id = "R6", night = 2 }, { id = "R7", night = 6 }, { id = "R11", night = 3 }, { id = "R3", night = 2 } },
   hints = {
     "Put your finger on the line where the machine stops. Which statements are kept by then, and which never happen?",
@@ -87,6 +90,7 @@ The rule: the watermark moves with the rows, or after them.
     { name = "the watermark last, each statement by itself", rule = "R11", class = "TORN", key = 106, job = common.job { each = true } },
     { name = "the watermark between DELETE and INSERT", rule = "R11", class = "TORN", key = 106,
       job = common.job { write = common.DELETE .. common.SAVE .. common.INSERT, save = "", each = true } },
+    { name = "written by key, and the watermark never saved", rule = "R1", class = "SILENT", job = common.job { save = "" } },
     { name = "added, then the watermark", rule = "R7", class = "DUPLICATE", key = 105, job = common.adding { each = true } },
   },
   figures = {

@@ -86,27 +86,29 @@ target with the source.
     { run = "2026-02-04" },
     late("2026-02-05 01:00:00", 303, 30.00, "2026-02-03 23:00:00"),
     { run = "2026-02-05" },
+    { at = "2026-02-05 12:00:00", update = "orders", set = { amount = 16.50, updated_at = "2026-02-05 12:00:00" },
+      where = { order_id = 302 }, label = "corrected" },
     { run = "2026-02-06" },
     late("2026-02-06 18:00:00", 304, 12.25, "2026-02-03 22:00:00"),
     { run = "2026-02-07" },
     late("2026-02-07 08:00:00", 305, 44.00, "2026-02-03 23:30:00"),
     { run = "2026-02-08" },
-    beyond(late("2026-02-10 09:00:00", 306, 9.75, "2026-02-01 12:00:00")),
+    beyond(late("2026-02-10 09:00:00", 306, 9.75, "2026-01-27 12:00:00")),
     { run = "2026-02-11" },
-    { check = { "2026-02-01", "2026-02-07" }, at = "2026-02-11", names = { 306 } },
+    { check = { "2026-01-25", "2026-02-07" }, at = "2026-02-11", names = { 306 } },
   },
   predict = {
     { ask = "How many of the 20 changes came more than two days after their stamp?", choices = { "0", "1", "5" },
       sql = "SELECT COUNT(*) FROM arrivals WHERE julianday(arrived_at) - julianday(updated_at) > 2", on = "source", after = 0,
       job = "starter", is = "1", why = "That one took 2.833 days. A lookback of two days would have lost it." },
-    { ask = "Order 306 comes nine days after its stamp. How many copies has the target after the run of 2026-02-11, with a lookback " ..
-            "of four days?", before = 10, choices = { "0", "1" },
-      sql = "SELECT COUNT(*) FROM dw_orders WHERE order_id = 306", on = "warehouse", after = 10, job = "solution", is = "0",
+    { ask = "Order 306 comes two weeks after its stamp. How many copies has the target after the run of 2026-02-11, with a lookback " ..
+            "of four days?", before = 11, choices = { "0", "1" },
+      sql = "SELECT COUNT(*) FROM dw_orders WHERE order_id = 306", on = "warehouse", after = 11, job = "solution", is = "0",
       why = "No lookback of a few days reaches back so far. It is the weekly check that names it." },
   },
   truth = common.TRUTH,
   probe = common.probe { times = true },
-  requires = { { id = "R8", event = 8 }, { id = "R9", event = 11 }, { id = "R3", event = 10 } },
+  requires = { { id = "R8", event = 9 }, { id = "R9", event = 12 }, { id = "R3", event = 11 }, { id = "R2", event = 5 } },
   hints = {
     "Read the line \"max\" of lateness. Its lookback is what was needed so far. What was the margin to be?",
     "The number to change is in lookback = days(...). Leave the reconcile: the weekly check needs it.",
@@ -120,9 +122,9 @@ lose it; four find it. A margin is for the row that you have not seen yet.
 A longer lookback costs a read of some more days each night, and no write,
 because what is equal is not written.
 
-Order 306 came nine days late. No sensible N finds it, and the nightly run
-cannot know about it. The weekly check compared each day of that week with the
-source, and named it. Then somebody can run that day again; the lessons from
+Order 306 came two weeks late. No sensible N finds it, and the nightly run
+cannot know about it. The check compared each day of two weeks with the source,
+and named it. Then somebody can run that day again; the lessons from
 here on show how.
 
 The rule: N is what you measured, and a margin. What comes later still is
@@ -137,6 +139,7 @@ found by a check over a longer range, not by a longer lookback.
   mutants = {
     { name = "two days", rule = "R8", class = "MISSING", key = 304, job = checked(2) },
     { name = "three days, and no margin", rule = "R8", class = "MISSING", key = 305, job = checked(3) },
+    { name = "by the created date", rule = "R2", class = "STALE", key = 302, job = checked(4, "order_date") },
     { name = "no check", rule = "R9", class = "SILENT", key = 306, job = common.merge(4) },
     { name = "SQL, and no check", rule = "R9", class = "SILENT", key = 306,
       job = in_sql(4, "") },

@@ -37,7 +37,7 @@ once in the middle of the write, and the day is run again.
     { 104, "2026-01-19", 35.00, "2026-01-19" }, { 105, "2026-01-20", 22.00, "2026-01-25" },
     { 106, "2026-01-21", 70.00, "2026-01-21" }, { 107, "2026-01-20", 9.00, "2026-01-26" } },
   warehouse = common.warehouse({
-    { 104, "2026-01-19", 35.00, "2026-01-19" }, { 105, "2026-01-20", false, "2026-01-20" },
+    { 104, "2026-01-19", 35.00, "2026-01-19" }, { 105, "2026-01-20", false, "2026-01-22" },
     { 106, "2026-01-21", 70.00, "2026-01-21" }, { 108, "2026-01-20", 12.00, "2026-01-20" } }, "2026-01-22"),
   events = {
     { backfill = AT, at = "2026-01-27", fail = "in_write", fail_on = "2026-01-20" },
@@ -84,6 +84,8 @@ delete_missing { orders, from = "dw_orders", key = "order_id" }]=] },
     { name = "DELETE and INSERT, each by itself", rule = "R11", class = "TORN", key = 105, job = common.day_in_sql { each = true } },
     { name = "a plain INSERT", rule = "R3", class = "DUPLICATE", key = 105,
       job = (common.day_in_sql():gsub('execute { "DELETE[^\n]*\n', "")) },
+    { name = "what is deleted is found by updated_at", rule = "R3", class = "DUPLICATE", key = 105,
+      job = common.day_in_sql { delete = "updated_at >= :day AND updated_at < :next_day" } },
     { name = "only what is new is inserted", rule = "R3", class = "STALE", key = 105,
       job = common.day 'insert_new { orders, into = "dw_orders", key = "order_id" }' },
     { name = "the day and the next are emptied", rule = "R11", class = "MISSING", key = 106,

@@ -77,7 +77,10 @@ was true on the day of the order.
     { name = "dw_revenue",
       columns = { { "order_date", "TEXT", "date" }, { "country", "TEXT" }, { "revenue", "DECIMAL(10,2)", "amount" } } },
   },
-  events = { { backfill = { "2026-01-03", "2026-01-10" }, at = "2026-01-22" } },
+  events = {
+    { backfill = { "2026-01-03", "2026-01-10" }, at = "2026-01-22" },
+    { backfill = { "2026-01-08", "2026-01-08" }, at = "2026-01-23" },
+  },
   predict = {
     { ask = "Which revenue has IN for all eight days, with today's customers?", choices = { "50.00", "90.00", "115.50" },
       sql = "SELECT printf('%.2f', SUM(revenue)) FROM dw_revenue WHERE country = 'IN'", on = "warehouse", job = "starter",
@@ -91,7 +94,7 @@ was true on the day of the order.
             source = "SELECT o.order_date, d.country, SUM(o.amount) AS revenue FROM orders o JOIN dim_customer d " ..
                      "ON d.customer_id = o.customer_id AND o.order_date >= d.valid_from AND o.order_date < d.valid_to " ..
                      "GROUP BY o.order_date, d.country" },
-  requires = { { id = "R16", night = 8 }, { id = "R11", night = 8 }, { id = "R10", night = 1 } },
+  requires = { { id = "R16", night = 8 }, { id = "R11", night = 8 }, { id = "R10", night = 1 }, { id = "R7", night = 9 } },
   hints = {
     "In which country did customer 1 live on 2026-01-03? Which table can tell you that?",
     "Join dim_customer in place of customers. The customer alone gives two versions of Asha; the date of the order must choose one.",
@@ -135,6 +138,8 @@ overwrite_partition { revenue, into = "dw_revenue" }
       job = version "o.order_date > d.valid_from AND o.order_date <= d.valid_to" },
     { name = "both ends of the version, with BETWEEN", rule = "R16", class = "ORPHAN", key = "2026-01-08",
       job = version "o.order_date BETWEEN d.valid_from AND d.valid_to" },
+    { name = "added, without a DELETE", rule = "R3", class = "DUPLICATE", key = "2026-01-08",
+      job = (ON_THAT_DAY:gsub('execute { "DELETE[^\n]*\n', "")) },
     { name = "all days again", rule = "R11", class = "ORPHAN", key = "2026-01-08",
       job = (ON_THAT_DAY:gsub("order_date = :day", "order_date IS NOT :day || ' '")) },
     { name = "five days after", rule = "R10", class = "MISSING", key = "2026-01-03",
