@@ -68,7 +68,8 @@ about one of them.
       is = "22.00", why = "The window begins at 2026-01-24, two days before the watermark, and holds 2026-01-25." },
   },
   truth = common.TRUTH,
-  probe = common.probe(),
+  probe = common.probe { times = true },
+  window = { column = "updated_at" },
   requires = { { id = "R8", night = 4 }, { id = "R2", night = 2 }, { id = "R3", night = 4 } },
   hints = {
     "How far before the watermark is the stamp of the late row? The window has to begin there, or earlier.",
@@ -99,6 +100,7 @@ The rule: begin some days before the watermark, and write by key.
     { name = "a lookback on the created date", rule = "R2", class = "STALE", key = 105, job = common.merge(2, "order_date") },
     { name = "a lookback with a plain INSERT", rule = "R3", class = "DUPLICATE", key = 105,
       job = manual { told = "-- 3. Write the rows.\n", write = common.INSERT } },
+    { name = "the watermark is never saved", rule = "R1", class = "SILENT", job = manual { save = "" } },
     { name = "no lookback, in SQL", rule = "R8", class = "STALE", key = 105, job = common.job() },
   },
   figures = {
