@@ -392,11 +392,15 @@ describe("a job that misbehaves in the course", function()
     local c = at_02()
     c:job(LESSON.id, 'job { transaction = "manual" }\nexecute { "DROP TABLE IF EXISTS dw_orders" }\n')
     local gone = "the table dw_orders is gone or has other columns"
-    has(c:ok("step").out, gone)
-    for _, what in ipairs { "partitions", "diff" } do has(c:ok("show", what).out, gone) end
-    local r = c:learn "check"
-    assert.equal(1, r.status)
-    has(r.out, gone)
+    local function told(...)
+      local r = c:learn(...)
+      has(r.out:gsub("%s+", " "), gone)
+      return r.status
+    end
+    told "step"
+    told("show", "partitions")
+    told("show", "diff")
+    assert.is_true(told "check" > 0)
   end)
 
   it("is ended with its line where it hangs in a pattern that nothing can stop", function()
