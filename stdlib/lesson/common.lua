@@ -46,17 +46,18 @@ end
 
 -- ---- the job in four steps ----
 
-common.HALF_OPEN = "updated_at >= :start AND updated_at < :stop"
+local HALF_OPEN = "updated_at >= :start AND updated_at < :stop"
 
-common.TODAY = [=[
+local TODAY = [=[
 local window = { start = saved, stop = os.date "%Y-%m-%d" }
 ]=]
 
 -- Said at the head of a job in SQL, where a learner meets the words.
 local ABOUT = [=[
--- Copies what has changed in orders to dw_orders. "manual": the job itself
--- begins and commits. query asks the warehouse, execute changes it; a :name
--- in the SQL takes its value from params.
+-- Copies what has changed in orders to dw_orders. "manual": each statement is
+-- kept by itself, unless the job says BEGIN and COMMIT. query asks the
+-- warehouse, execute changes it; a :name in the SQL takes its value from
+-- params.
 ]=]
 
 local MANUAL = [=[
@@ -99,7 +100,7 @@ execute { "UPDATE wm SET watermark = :mark WHERE job = 'orders'",
           params = { mark = window.stop } }
 ]=]
 
--- The same two in another form: change what is there, add what is not.
+-- BY_KEY in other forms: change what is there, add what is not.
 common.UPDATE_THEN_INSERT = [=[
 execute { [[
   UPDATE dw_orders SET (order_date, amount, updated_at) =
@@ -127,12 +128,12 @@ execute { [[
 -- each = true lets every statement commit by itself.
 function common.job(o)
   o = o or {}
-  local read = "-- 2. Read the rows of the window.\n" .. (o.read or READ:format(o.where or common.HALF_OPEN))
+  local read = "-- 2. Read the rows of the window.\n" .. (o.read or READ:format(o.where or HALF_OPEN))
   local write = (o.told or "-- 3. Write by key: the old copy of an order goes, the new one comes.\n") .. (o.write or common.BY_KEY) .. "\n"
   local save = "-- 4. Save the watermark.\n" .. (o.save or common.SAVE)
   local body = read .. (o.first and save .. "\n" .. write or write .. save)
   if not o.each then body = 'execute { "BEGIN" }\n\n' .. body .. '\nexecute { "COMMIT" }\n' end
-  return ABOUT .. MANUAL .. SAVED .. (o.window or common.TODAY) .. "\n" .. body
+  return ABOUT .. MANUAL .. SAVED .. (o.window or TODAY) .. "\n" .. body
 end
 
 -- The job that adds what it has read, with other steps changed too.
