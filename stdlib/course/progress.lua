@@ -91,11 +91,7 @@ function Progress:start(id)
   end)
 end
 
--- name: one of COLUMNS.
-function Progress:set(id, name, value)
-  self:with(function(query) query(("UPDATE lessons SET %s = ? WHERE id = ?"):format(name), { value, id }) end)
-end
-
+-- One more of a column of COLUMNS. Returns how many there are.
 function Progress:add(id, name)
   return self:with(function(query)
     query(("UPDATE lessons SET %s = %s + 1 WHERE id = ?"):format(name, name), { id })
@@ -132,8 +128,16 @@ function Progress:predict(id, number, answer)
   end)
 end
 
-function Progress:told(id, number)
-  self:with(function(query) query("UPDATE predictions SET told = 1 WHERE lesson = ? AND number = ?", { id, number }) end)
+-- To a step, of so many where that is known; told: the predictions whose answers
+-- have been told there.
+function Progress:move(id, step, steps, told)
+  self:with(function(query)
+    query("UPDATE lessons SET step = ? WHERE id = ?", { step, id })
+    if steps then query("UPDATE lessons SET steps = ? WHERE id = ?", { steps, id }) end
+    for _, number in ipairs(told) do
+      query("UPDATE predictions SET told = 1 WHERE lesson = ? AND number = ?", { id, number })
+    end
+  end)
 end
 
 -- As if the lesson had just been started.

@@ -18,8 +18,7 @@ end
 -- The progress, where there is some; with make, the folder is made.
 function Session:open(make)
   if not self.progress then
-    self.fresh = not folder.exists(self.dir)
-    if self.fresh and not make then
+    if not make and not folder.exists(self.dir) then
       error({ status = 2, message = "no course has been begun here", hint = "lrun learn begins one in " .. self.dir .. "/" }, 0)
     end
     folder.make(self.dir)
@@ -47,8 +46,6 @@ function Session:job(l)
   end
   return text, path
 end
-
-function Session:prefix() return self.loop and "" or "lrun learn " end
 
 -- ---- the screen ----
 
@@ -104,7 +101,7 @@ function Session:show(text, whole)
     if not line or line:find "%S" then
       if why == "end" then self.ended = true end
       self.typed = line and not reader.leave[line:match "^%s*(.-)%s*$"] and line or nil
-      core.clear_signal()
+      if core.signal() == 2 then core.clear_signal() end
       return
     end
   end

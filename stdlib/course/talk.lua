@@ -181,7 +181,7 @@ function talk.reset(s, given)
     s.progress:forget(l.id)
     out[#out + 1] = ("Predictions, hints, checks and the pass of %s are forgotten."):format(l.id)
   elseif both or given.db then
-    s.progress:set(l.id, "step", 0)
+    s.progress:move(l.id, 0, nil, {})
   end
   if both or given.db then out[#out + 1] = "The databases are as they were before the first step." end
   for i, text in ipairs(out) do out[i] = wrap(text, "", 0) end

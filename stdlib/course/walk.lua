@@ -15,7 +15,7 @@ end
 local function finish(got)
   if not got.problem then return nil end
   if got.status ~= 130 then core.warn(got.problem .. "\n") end
-  core.clear_signal()
+  if core.signal() == 2 then core.clear_signal() end
   return got.status
 end
 walk.finish = finish
@@ -35,7 +35,7 @@ local function ask(s, l, n)
         return false
       end
       s.ended = true
-      return true
+      return not s.terminal -- who leaves at the question has not asked for the step
     end
     local word = typed:match "^%s*(%S*)"
     if word == "step" then typed = "" end -- who wants to go on need not answer
@@ -76,22 +76,21 @@ local function go(s, l, n, known)
   local got = at_step(s, l, n, function(play) return arrive(l, play, known, n) end)
   local status = finish(got)
   if status then return status end
-  if got.total then s.progress:set(l.id, "steps", got.total) end
   if got.error then
     core.warn(("%s\n  hint: the job ends with this error in step %d, and step %d is not reached\n"):format(got.error, got.at, n))
     return 5
   end
   if got.missing then
-    s.progress:set(l.id, "step", got.total)
+    s.progress:move(l.id, got.total, got.total, {})
     s:show(("You are after the last of %d steps. check compares; back and goto 0 go back.\n"):format(got.total))
     return 0
   end
-  local text = got.text
-  for _, a in ipairs(got.answers) do
+  local text, told = got.text, {}
+  for i, a in ipairs(got.answers) do
     text = text .. "\n" .. a.text
-    s.progress:told(l.id, a.number)
+    told[i] = a.number
   end
-  if not got.failed then s.progress:set(l.id, "step", n) end
+  if not got.failed then s.progress:move(l.id, n, got.total, told) end
   if n == got.total and not got.failed then
     text = text .. "\nThat was the last event. check plays it all from the start, and compares.\n"
   end
@@ -112,7 +111,7 @@ function walk.to(s, n)
   local l = s:here()
   if not n or n < 0 then return s.usage("goto takes the number of a step", "write goto 2; 0 is before the first") end
   if n > 0 then return go(s, l, n, {}) end
-  s.progress:set(l.id, "step", 0)
+  s.progress:move(l.id, 0, nil, {})
   s:show(START)
   return 0
 end

@@ -356,6 +356,26 @@ describe("what the course keeps", function()
     has(c:ok().out, "You are here: step " .. at.step)
   end)
 
+  it("loses no file of a learner's to a kill in the middle of a reset", function()
+    local c = at_02()
+    local seed = "seed " .. random.seed()
+    local mine = ("-- mine, and long enough to be cut in two\n"):rep(2000)
+    for _ = 1, 12 do
+      c:job(LESSON.id, mine)
+      local p = c.world:start("learn", "reset", "--file")
+      process.sleep(("%.3f"):format(math.random(25) / 1000))
+      p:signal "KILL"
+      p:wait()
+      if c:read "02-created-date/job.lua" ~= mine then
+        assert.equal(LESSON.starter, c:read "02-created-date/job.lua", seed)
+        local kept = false
+        for _, path in ipairs(c:files()) do kept = kept or path:find "/job%-[%d-]+%.lua$" and files.read(path) == mine end
+        assert.is_true(kept, seed)
+      end
+      os.execute("rm -f " .. process.quote(c:path "02-created-date") .. "/job-*")
+    end
+  end)
+
   it("is refused by name where it is no database, and is left alone", function()
     local c = at_02()
     files.write(c:path ".learn/progress.db", ("no database "):rep(100))

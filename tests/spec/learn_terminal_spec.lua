@@ -35,6 +35,16 @@ describe("lrun learn on a terminal", function()
     assert.equal("2|0", c:kept "SELECT step || '|' || (SELECT count(*) FROM predictions) FROM lessons")
   end)
 
+  it("plays no step where it is left at the question", function()
+    local c = Course.new()
+    c:ok("start", "02")
+    c:ok("goto", "2")
+    local r = c:keys { "step\\n", LEAVE }
+    assert.equal(0, r.status, r.out)
+    has(r.out, "PREDICT")
+    assert.equal("2", c:kept "SELECT step FROM lessons")
+  end)
+
   it("paints words, and leaves it with --plain and NO_COLOR", function()
     local c = Course.new()
     c:ok("start", "02")
