@@ -117,10 +117,10 @@ local function loop(s)
       for _, known in ipairs { "lrun", "learn" } do -- as it is typed in a shell
         if a and a[1] == known then table.remove(a, 1) end
       end
-      local word = a and table.remove(a, 1)
+      local word = a and (table.remove(a, 1) or "on")
       if word and reader.leave[word] and #a == 0 then break end
       if not a then status = s.usage(problem, "see help")
-      elseif not word or not commands[word:lower()] or word:lower() == "on" then status = unknown(s, word or line)
+      elseif not commands[word:lower()] then status = unknown(s, word)
       else
         status = run(s, word:lower(), a)
         footer(s, word:lower(), status)

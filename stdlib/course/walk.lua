@@ -110,7 +110,7 @@ local START = "You are before the first step. The databases are as they were.\n"
 function walk.to(s, n)
   local l = s:here()
   if not n or n < 0 then return s.usage("goto takes the number of a step", "write goto 2; 0 is before the first") end
-  if n > 0 then return go(s, l, n, {}) end
+  if n > 0 then return go(s, l, n, s.progress:predictions(l.id)) end
   s.progress:move(l.id, 0, nil, {})
   s:show(START)
   return 0

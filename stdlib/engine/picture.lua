@@ -52,14 +52,19 @@ end
 
 -- Which keys a run wrote: those whose rows are not as they were.
 local function moved(step)
-  local list = {}
-  for _, entry in ipairs(truth.keys(step.have_before or {}, step.have or {})) do
-    if not truth.same((step.have_before or {})[entry.key], (step.have or {})[entry.key]) then list[#list + 1] = tostring(entry.value) end
-  end
   if not step.have then return step.crashed and "stopped" or "" end
-  if #list == 0 then return "wrote nothing" end
-  if #list > 6 then return ("wrote %d rows"):format(#list) end
-  return "wrote " .. table.concat(list, " ")
+  local before, lists = step.have_before or {}, { wrote = {}, removed = {} }
+  for _, entry in ipairs(truth.keys(before, step.have)) do
+    local list = step.have[entry.key] and lists.wrote or lists.removed
+    if not truth.same(before[entry.key], step.have[entry.key]) then list[#list + 1] = tostring(entry.value) end
+  end
+  local parts = {}
+  for _, word in ipairs { "wrote", "removed" } do
+    local list = lists[word]
+    if #list > 6 then parts[#parts + 1] = ("%s %d rows"):format(word, #list)
+    elseif #list > 0 then parts[#parts + 1] = word .. " " .. table.concat(list, " ") end
+  end
+  return #parts > 0 and table.concat(parts, ", ") or "wrote nothing"
 end
 
 local function keys_of(found)
@@ -169,7 +174,9 @@ function picture.lines(play, found, o)
     while #mine > 0 do -- what would lie upon another goes into a line below
       local line, rest = label, {}
       for _, m in ipairs(mine) do
-        local at = math.min(column(m.ms), width - #m.text)
+        local at = column(m.ms) -- the place is right, whatever of the label has room there
+        while at + #m.text > width and m.text:find " " do m.text = m.text:gsub(" [^ ]*$", "") end
+        at = math.min(at, width - #m.text)
         if at > #line or #line <= #label and at >= #line then line = put(line, at, m.text) else rest[#rest + 1] = m end
       end
       out[#out + 1] = line

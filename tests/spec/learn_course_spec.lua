@@ -165,6 +165,7 @@ updated_at   o105    o106                            o105 paid 22.00
     w:refused(2, { "goto" }, "learn", "goto", "x")
     w:refused(2, { "too many" }, "learn", "step", "2")
     w:refused(2, { "none.lua" }, "learn", "check", "-f", "none.lua")
+    has(c:lines("lrun learn", "lrun learn list", "q").out, "You are here", "> 02-created-date")
     local r = c:lines("nonsense", "show foo", "check --at", "goto -1", "list", "q")
     has(r.out, "> 02-created-date")
     has(r.err, "nonsense", "foo", "--at needs a value", "goto takes")
