@@ -228,6 +228,25 @@ describe("the course's timeline", function()
     has(inside.out, "42", "> 02-created-date")
   end)
 
+  it("draws each mark at its time, also where its label has no room", function()
+    local c = Course.new()
+    local function column(out, pattern)
+      for line in out:gmatch "[^\n]+" do
+        local at = line:find(pattern)
+        if at then return at end
+      end
+    end
+    c:ok("start", "07")
+    local out = c:learn("check").out
+    local day = out:match("\nJanuary[^\n]*"):find "26" - 1
+    assert.equal(day, column(out, "o107")) -- it came two seconds after that midnight
+    assert.equal(day, column(out, "%^"))
+    c:ok("start", "03")
+    c:ok("goto", "5")
+    out = c:ok("show").out
+    assert.equal(out:match("\nJanuary[^\n]*"):find "26" - 1, column(out, "o104 corrected"))
+  end)
+
   it("draws what show is asked for, within 80 columns", function()
     local c = at_02()
     for _ = 1, 3 do c:learn("step", { stdin = "\n\n" }) end

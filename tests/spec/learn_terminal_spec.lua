@@ -53,6 +53,18 @@ describe("lrun learn on a terminal", function()
     assert.is_nil(c:learn("check").out:find "\27")
   end)
 
+  it("lists the time line where it has no room, and wraps its words to the width", function()
+    local c = Course.new()
+    c:ok("start", "02")
+    local r = c:keys({ "\\n", "\\n", columns = 60 }, "check")
+    has(r.out, "order_date: o105 on 2026-01-20")
+    assert.is_nil(r.out:find("[==", 1, true), r.out)
+    local text = c:keys({ "\\n", "\\n", "\\n", columns = 60 }, "text").out
+    for line in text:gsub("\r", ""):gmatch "[^\n]+" do
+      assert.is_true(#line <= 60 or line:find "^%s" ~= nil or line:find "-- Enter" ~= nil, line)
+    end
+  end)
+
   it("asks before it shows the solution", function()
     local c = Course.new()
     c:ok("start", "02")

@@ -42,9 +42,9 @@ function Course:files()
   return out
 end
 
--- Keys on a terminal of 80x24, to lrun learn and words.
+-- Keys on a terminal of 80x24 (keys.columns: another width), to lrun learn and words.
 function Course:keys(keys, ...)
-  return process.keys({ World.bin, "learn", ... }, keys, { cwd = self.world.dir })
+  return process.keys({ World.bin, "learn", ... }, keys, { cwd = self.world.dir, columns = keys.columns })
 end
 
 -- The lessons that are built in, as the source has them: their ids in order, and the

@@ -83,12 +83,13 @@ function M.wait_for(condition, seconds)
 end
 
 -- Keys to argv on a terminal of its own, each with a rest before it: the line
--- discipline drops what was typed ahead of a Ctrl-C. Escapes are printf's.
+-- discipline drops what was typed ahead of a Ctrl-C. Escapes are printf's. Options: cwd,
+-- columns (80).
 function M.keys(argv, keys, o)
   local parts = {}
   for i, key in ipairs(keys) do parts[i] = "sleep 0.7; printf '" .. key:gsub("'", "'\\''") .. "'" end
   -- exec, or the shell around it gets the Ctrl-C as well
-  local command = "stty cols 80 rows 24; exec " .. words_of(argv)
+  local command = ("stty cols %d rows 24; exec "):format(o.columns or 80) .. words_of(argv)
   return M.sh(("{ %s; sleep 0.7; } | script -qec %s /dev/null"):format(table.concat(parts, "; "), quote(command)),
     { cwd = o.cwd, env = { HOME = o.cwd, TERM = "xterm" }, timeout = 60 })
 end
