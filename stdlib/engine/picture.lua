@@ -148,9 +148,12 @@ function picture.lines(play, found, o)
   end
   for _, m in ipairs(list) do within(m.ms) end
   for _, s in ipairs(found.runs) do
-    within(s.window.start)
     within(s.window.stop)
     within(data.ms(s.run_start))
+  end
+  for _, s in ipairs(found.runs) do -- a start far back is left of the picture
+    local start = s.window.start
+    if start and (to - start // DAY + 1) * 4 < width - LEFT then within(start) end
   end
   local days = to - from + 1
   local step = math.min(8, (width - LEFT - 1) // days)
@@ -189,8 +192,9 @@ function picture.lines(play, found, o)
     if w.all or w.none then
       out[#out + 1] = put(line, LEFT, (w.all and "every row   " or "no row   ") .. moved(s))
     else
-      local a, b = w.start and column(w.start) or LEFT, w.stop and column(w.stop) or width - 1
-      line = put(line, a, (w.start and (w.start_in and "[" or "(") or "<") .. ("="):rep(math.max(0, b - a - 1)) ..
+      local start = w.start and w.start >= from * DAY and w.start or nil
+      local a, b = start and column(start) or LEFT, w.stop and column(w.stop) or width - 1
+      line = put(line, a, (start and (w.start_in and "[" or "(") or "<") .. ("="):rep(math.max(0, b - a - 1)) ..
                           (w.stop and (w.stop_in and "]" or ")") or ">"))
       local text = "  " .. moved(s)
       if #line + #text <= width then out[#out + 1] = line .. text

@@ -96,10 +96,9 @@ local function whole(ms) return ms % 1000 == 0 end
 -- { column, start, start_in, stop, stop_in }; start or stop is nil where there is
 -- no end on that side; other is a second column that rows must fit. { all = true }: every
 -- row; { none = true }: no row.
-function xray.of(play, step, from, back)
+function xray.of(play, step, from)
   local probe = play.history.probe
-  from = from or data.ms(step.run_start) - 7 * DAY
-  local values, canaries = values_around(step, from), {}
+  local values, canaries = values_around(step, from or data.ms(step.run_start) - 7 * DAY), {}
   for _, rest in ipairs { PAST, FUTURE } do
     canaries[#canaries + 1] = { value = rest, rest = rest, base = true }
     for _, column in ipairs(probe.columns) do
@@ -135,9 +134,9 @@ function xray.of(play, step, from, back)
   for _, name in ipairs(probe.columns) do
     if not base[PAST] and not base[FUTURE] and across[name] and not hits[name] then w.other = name end
   end
-  back = (back or 7) * 8
-  if arrived[values[1]] and not base[PAST] and not w.other and back < 4000 then -- it begins further back
-    return xray.of(play, step, from - back * DAY, back)
+  if arrived[values[1]] and not base[PAST] and not w.other then -- it begins further back
+    local _, first = close_in(play, step, probe, column, rest, data.ms(PAST), values[1], false)
+    w.start, w.start_in = first, true
   end
   for i, ms in ipairs(values) do
     local before = values[i - 1]

@@ -132,6 +132,27 @@ run 01-26                    [===============================)  wrote nothing
     for line in r.out:gmatch "[^\n]+" do assert.is_true(#line <= 80, line) end
   end)
 
+  it("finds a window that begins far back, and draws it open on the left", function()
+    local r = grade([[
+job { transaction = "manual" }
+local w = { start = "2009-03-04 05:06:07", stop = os.date "%Y-%m-%d" }
+execute { "BEGIN" }
+execute { "DELETE FROM dw_orders WHERE order_id IN (SELECT order_id FROM orders WHERE updated_at >= :start AND updated_at < :stop)", params = w }
+execute { "INSERT INTO dw_orders SELECT * FROM orders WHERE updated_at >= :start AND updated_at < :stop", params = w }
+execute { "COMMIT" }
+]], "05-half-open")
+    assert.equal(1, r.status, r.err)
+    assert.truthy(r.out:find("%[2009%-03%-04 05:06:07, 2026%-01%-22%)"), r.out)
+    assert.truthy(r.out:find([[
+January      20      21      22
+updated_at   o105    o106   o107
+order_date   o105    o106
+                     o107
+run 01-21    <=======)  wrote 105
+run 01-22    <===============)  wrote 106 107
+]], 1, true), r.out)
+  end)
+
   it("lists it with --plain", function()
     local r = grade(CREATED, "02-created-date", "--plain")
     assert.truthy(r.out:find("run 2026-01-26: window [2026-01-22, 2026-01-26) on order_date, wrote nothing", 1, true), r.out)
