@@ -13,7 +13,7 @@
 --                               fail = POINT and fail_on = D the machine stops in that day's
 --                               work; resume = true: the command of before, once more
 --   { reconcile = D, at = T, expect = "equal" or "differs" }
---   { check = { D, D2 }, at = T, names = { KEY, ... } }   the weekly check: see engine/weekly.lua
+--   { check = { D, D2 }, at = T }   the weekly check: see engine/weekly.lua
 -- label = "paid" of an insert or update is drawn beside its row. beyond = true of one says
 -- that it comes later than any lookback is asked to reach: the row may be there or not from
 -- then on, and the weekly check must name it as long as it is not. An sql with

@@ -1,5 +1,5 @@
--- The weekly check: { check = { D, D2 }, at = T, names = { KEY, ... } }. What came later
--- than the lookback reaches must be noticed, and named by its key.
+-- The weekly check: { check = { D, D2 }, at = T }. What came later than the lookback
+-- reaches must be noticed, and named by its key; what is right must not be.
 --
 -- A job with reconcile is compared day by day, as lrun reconcile --rows does. A job that
 -- reads the parameter check (the first day) compares by itself: it is run on a copy with
@@ -39,6 +39,12 @@ local function look(self, step, first, last)
   return by_lrun(self, step, first, last)
 end
 
+-- Is a row of the source one of the days that are checked? One that is gone from it is.
+local function reaches(entry, first, last)
+  local ms = entry and data.ms(entry.stamp)
+  return not ms or ms >= data.ms(first) and ms < data.ms(last) + 86400000
+end
+
 function weekly.play(self, e, at)
   local v = self.variant
   local step = self:begin("check", e, at)
@@ -49,23 +55,28 @@ function weekly.play(self, e, at)
     self.failed = step
     return false
   end
-  local wrong = 0
-  local function miss(id, class, why)
-    step.differences[#step.differences + 1] = { key = id and truth.canon(id) or "", value = id, class = class, rule = "R9", why = why }
+  local function miss(id, why)
+    step.differences[#step.differences + 1] = { key = id and truth.canon(id) or "", value = id, class = "SILENT", rule = "R9", why = why }
   end
+  local wrong, right, cried = 0, 0, 0
+  local text = said:match "^%s*([^\n]+)"
+  text = text and (", it says: " .. text) or ", and says nothing"
   step.want, step.have = self:source(), self:warehouse() or {}
   for _, entry in ipairs(truth.keys(step.want, step.have)) do
-    if not truth.same(step.want[entry.key], step.have[entry.key]) then
+    local named = said:find("%f[%w]" .. tostring(entry.value):gsub("%W", "%%%0") .. "%f[%W]")
+    if truth.same(step.want[entry.key], step.have[entry.key]) then
+      right, cried = right + 1, cried + (named and 1 or 0)
+    elseif reaches(step.want[entry.key], first, last) then
       wrong = wrong + 1
-      local id = tostring(entry.value)
       if not looks then
-        miss(entry.value, "SILENT", "it came later than the lookback, and the job has no check that could find it")
-      elseif not said:find("%f[%w]" .. id:gsub("%W", "%%%0") .. "%f[%W]") then
-        miss(entry.value, "SILENT", "it came later than the lookback, and the weekly check does not name it")
+        miss(entry.value, "it came later than the lookback, and the job has no check that could find it")
+      elseif not named then
+        miss(entry.value, "it came later than the lookback, and the weekly check does not name it" .. text)
       end
     end
   end
-  if wrong == 0 and cries then miss(nil, "SILENT", "the weekly check differs, and the rows are right") end
+  if wrong == 0 and cries then miss(nil, "the weekly check differs, and the rows are right" .. text) end
+  if right > 2 and cried == right then miss(nil, "the weekly check names every row, also those that are right") end
   return self:judge(step)
 end
 

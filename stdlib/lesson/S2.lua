@@ -145,6 +145,8 @@ source for what comes later still.
     { name = "a plain INSERT", rule = "R3", class = "DUPLICATE", key = 300, job = common.adding { window = common.CHECK .. lookback(3) } },
     { name = "no check", rule = "R9", class = "SILENT", key = 306, job = primitives(3, "") },
     { name = "a check that counts", rule = "R9", class = "SILENT", key = 306, job = sql { check = COUNT_ONLY } },
+    { name = "a check that names every order", rule = "R9", class = "SILENT",
+      job = sql { check = common.CHECK:gsub("if not d or [^\n]+ then", "if d or not d then"):gsub("error%(", "print(") } },
     { name = "a check that always differs", rule = "R9", class = "SILENT",
       job = sql { check = common.CHECK:gsub("if #wrong > 0 then", "do") } },
   },
