@@ -46,6 +46,7 @@ typedef struct lr_inspection {
     int ntouches;
     int readonly;
     const char *forbidden; /* the kind of statement a job may not run, or NULL */
+    int control;           /* it is forbidden since it begins or ends a transaction */
     int parameters;        /* how many placeholders */
     int several;           /* more than one statement in the text */
 } lr_inspection;

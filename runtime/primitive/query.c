@@ -50,8 +50,7 @@ static int prepare(lr_run *run, const lr_args *args, const lr_place *place, lr_s
     if (lr_sql_user(q, args->first.value.s.p, place->schema, lookup, (void *)&args->named[1], e) != 0) return -1;
     if (strlen(args->first.value.s.p) != args->first.value.s.n) return lr_fail(e, LR_FAILED, "the SQL holds a NUL byte");
     if (place->driver->inspect(place->conn, lr_sql_text(q, place->dialect), seen, e) != 0) return -1;
-    int control = (*seen)->forbidden != NULL && strcmp((*seen)->forbidden, "transaction control") == 0;
-    if ((*seen)->forbidden != NULL && !(control && run->job->manual)) {
+    if ((*seen)->forbidden != NULL && !((*seen)->control && run->job->manual)) {
         lr_fail(e, LR_FAILED, "%s is refused here: a run is one transaction", (*seen)->forbidden);
         return lr_hint(e, "the run commits at its end, and an error rolls it back");
     }

@@ -47,6 +47,16 @@ pairs_of.each("a run that fails after its writes", function(pair)
     end)
   end
 
+  for _, sql in ipairs { "COMMIT", "-- b\\nCOMMIT", "\\r\\f/* a */end" } do
+    it("keeps nothing: a job that would end the transaction by " .. sql, function()
+      local w, state = started(pair, ('execute { "%s" }\nerror "after it"\n'):format(sql))
+      local r = w:lrun("j.lua", "--run-start", "2026-01-03")
+      assert.equal(1, r.status)
+      assert.truthy(r.err:find("j.lua:4", 1, true), r.err)
+      unharmed(w, state)
+    end)
+  end
+
   it("keeps nothing: SIGKILL, and the next run calls it interrupted", function()
     local w, state = started(pair, READY .. "while true do end\n")
     local p = w:start("j.lua", "--run-start", "2026-01-03")

@@ -2,18 +2,43 @@
 #include "driver/postgres/internal.h"
 #include <string.h>
 
-static const char *const forbidden[] = {"begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release",
-                                        "prepare", "vacuum", "cluster", "reindex", "checkpoint", "listen", "discard",
-                                        "set", "reset", NULL};
+static const char *const control[] = {"begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release", "prepare", NULL};
+static const char *const settings[] = {"vacuum", "cluster", "reindex", "checkpoint", "listen", "discard", "set", "reset", NULL};
+
+/* Past blanks, comments (they nest) and what else may stand before a statement. */
+static const char *skip_blank(const char *sql)
+{
+    for (;;) {
+        sql += strspn(sql, " \t\n\r\f\v(;");
+        if (sql[0] == '-' && sql[1] == '-') {
+            sql += strcspn(sql, "\n\r");
+        } else if (sql[0] == '/' && sql[1] == '*') {
+            int depth = 0;
+            do {
+                int opens = sql[0] == '/' && sql[1] == '*', closes = sql[0] == '*' && sql[1] == '/';
+                depth += opens - closes;
+                sql += opens || closes ? 2 : 1;
+            } while (depth > 0 && *sql != 0);
+        } else {
+            return sql;
+        }
+    }
+}
 
 static const char *first_word(const char *sql, char *out, size_t size)
 {
-    while (*sql == ' ' || *sql == '\n' || *sql == '\t' || *sql == '(' || *sql == ';') sql++;
+    sql = skip_blank(sql);
     size_t n = strspn(sql, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
     if (n >= size) n = size - 1;
     for (size_t i = 0; i < n; i++) out[i] = (char)(sql[i] | 0x20);
     out[n] = 0;
     return out;
+}
+
+static int is_among(const char *const *words, const char *word)
+{
+    while (*words != NULL && strcmp(*words, word) != 0) words++;
+    return *words != NULL;
 }
 
 int lr_pg_inspect(lr_conn *c, const char *sql, const lr_inspection **out, lr_err *e)
@@ -23,8 +48,8 @@ int lr_pg_inspect(lr_conn *c, const char *sql, const lr_inspection **out, lr_err
     memset(&c->inspection, 0, sizeof c->inspection);
     lr_inspection *seen = &c->inspection;
     first_word(sql, word, sizeof word);
-    for (int i = 0; forbidden[i] != NULL; i++)
-        if (strcmp(word, forbidden[i]) == 0) seen->forbidden = "transaction control or a setting";
+    seen->control = is_among(control, word);
+    if (seen->control || is_among(settings, word)) seen->forbidden = "transaction control or a setting";
     *out = seen;
     if (seen->forbidden != NULL) return 0;
     int entered;

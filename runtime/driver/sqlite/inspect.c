@@ -9,6 +9,7 @@ typedef struct watch {
     lr_touch *touches;
     int n, cap;
     const char *forbidden;
+    int control;
 } watch;
 
 static void touch(watch *w, const char *schema, const char *table, int write)
@@ -86,6 +87,7 @@ static int on_authorize(void *arg, int action, const char *a, const char *b, con
     case SQLITE_TRANSACTION:
     case SQLITE_SAVEPOINT:
         w->forbidden = "transaction control";
+        w->control = 1;
         break;
     case SQLITE_ATTACH:
         w->forbidden = "ATTACH";
@@ -160,6 +162,7 @@ int lr_sqlite_inspect(lr_conn *c, const char *sql, const lr_inspection **out, lr
     if (stmt == NULL) return lr_fail(e, LR_FAILED, "the statement is empty");
     found->readonly = sqlite3_stmt_readonly(stmt);
     found->forbidden = w.forbidden;
+    found->control = w.control;
     found->parameters = sqlite3_bind_parameter_count(stmt);
     found->several = *skip_blank(tail) != 0;
     for (int i = 0; i < w.n; i++)
