@@ -56,6 +56,7 @@ const lr_cli_option lr_cli_options[] = {
     {"variants", 0, LR_TAKES_VALUE, "N", " learn ", "grade: how many variants are played after that seed (1; with --seed 0)"},
     {"junit", 0, LR_TAKES_VALUE, "FILE", " learn ", "grade: write the grades as JUnit's XML too"},
     {"dir", 0, LR_TAKES_VALUE, "DIR", " learn ", "the course's folder"},
+    {"pg", 0, LR_TAKES_VALUE, "URL", " learn ", "a PostgreSQL to learn on, in schemas that are dropped again"},
     {"at", 0, LR_TAKES_VALUE, "N", " learn ", "show and try: after step N, in place of where you are"},
     {"job", 'f', LR_TAKES_VALUE, "FILE", " learn ", "check: another job than the lesson's; it is not counted"},
     {"file", 0, LR_TAKES_NOTHING, NULL, " learn ", "reset: the job as it was at first"},

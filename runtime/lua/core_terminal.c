@@ -296,6 +296,14 @@ static int core_alive(lua_State *L)
     return 1;
 }
 
+/* core.self(): the host and the number of this process, as core.alive wants them */
+static int core_self(lua_State *L)
+{
+    lua_pushstring(L, lr_host_name());
+    lua_pushinteger(L, getpid());
+    return 2;
+}
+
 /* ---- the line editor ---- */
 
 static const lr_editor *editor;
@@ -348,7 +356,7 @@ void lr_open_core_terminal(lua_State *L)
         {"now", core_now}, {"ticks", core_ticks}, {"deadline", core_deadline}, {"signal", core_signal},
         {"clear_signal", core_clear_signal}, {"mkdir", core_mkdir}, {"tempdir", core_tempdir}, {"stat", core_stat}, {"cwd", core_cwd},
         {"list", core_list},
-        {"dates", core_dates}, {"time_value", core_time_value}, {"alive", core_alive}, {"nap", core_nap}, {"edit_open", core_edit_open},
+        {"dates", core_dates}, {"time_value", core_time_value}, {"alive", core_alive}, {"self", core_self}, {"nap", core_nap}, {"edit_open", core_edit_open},
         {"edit_line", core_edit_line}, {"edit_add", core_edit_add}, {"edit_close", core_edit_close}, {NULL, NULL}};
     lr_new_closed(L, "lrun.folder", folder_close);
     luaL_getmetatable(L, "lrun.folder");

@@ -54,7 +54,7 @@ local function each(o, l, paths, seed, variants, take)
   local waiting = {}
   local function begin(i)
     local box = boxes[(i - 1) % n + 1]
-    waiting[i] = paths[i] and apart.start(box.job, paths[i], function() return look(o, l, paths[i], box, seed, variants) end)
+    waiting[i] = paths[i] and apart.start(box, paths[i], function() return look(o, l, paths[i], box, seed, variants) end)
   end
   for i = 1, n do begin(i) end
   for i, path in ipairs(paths) do

@@ -43,6 +43,9 @@ The course is a folder: a folder for each lesson with job.lua and README.txt, an
 folder of --dir, else the nearest one upwards that is a course, else ./lrun-course. Your file is never written over.
 Status of check: 0 passed, 1 not yet; of check, step and show: 4 a limit was hit, 5 the job has an error; 2 wrong use.
 
+With --pg URL all of it runs on that PostgreSQL, in schemas that are made for it and dropped again, so that MERGE works
+as it is taught. Give it with every command; it is not written down.
+
 lrun learn grade FILE --scenario ID tells of each requirement whether it is met, MISSED or not reached, with the first
 difference and its cause. Without --seed the scenario is played as it is written and, when it is passed, once with
 other dates, ids and amounts; --variants N plays more of them. Status: 0 all met, 1 missed, 2 wrong use, 4 a limit was

@@ -10,7 +10,7 @@ local stage = {}
 
 -- fn(box) in a process of its own; see engine/apart.lua for what comes back.
 function stage.within(box, shown, fn)
-  return apart.start(box.job, shown, function() return fn(box) end)()
+  return apart.start(box, shown, function() return fn(box) end)()
 end
 
 -- The same on a fresh sandbox.

@@ -17,8 +17,7 @@ local function open(box, at)
     on_event = function(event, fields)
       if event == "print" or event == "note" then core.write(tostring(fields.message) .. "\n") end
     end,
-    connections = { { name = "source", url = "sqlite:" .. box.files.source },
-                    { name = "warehouse", url = "sqlite:" .. box.files.warehouse } } }
+    connections = box:connections(at) }
 end
 
 return function(s, at)

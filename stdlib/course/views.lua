@@ -108,14 +108,12 @@ end
 
 local MOST = 20
 
+-- Of lrun's own only what it keeps for the job.
 local function tables_of(box, which)
-  return box:rows(which, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' " ..
-                         "AND (name NOT LIKE 'lrun_%' OR name = 'lrun_watermarks') ORDER BY rowid") or {}
-end
-
-local function columns_of(box, which, name)
   local out = {}
-  for i, row in ipairs(box:rows(which, "SELECT name FROM pragma_table_info(?)", { name }) or {}) do out[i] = row[1] end
+  for _, name in ipairs(box:tables(which)) do
+    if not name:find "^lrun_" or name == "lrun_watermarks" then out[#out + 1] = name end
+  end
   return out
 end
 
@@ -139,9 +137,8 @@ end
 function views.state(play)
   local out = {}
   for _, which in ipairs { "source", "warehouse" } do
-    for _, entry in ipairs(tables_of(play.box, which)) do
-      local name = entry[1]
-      local columns = columns_of(play.box, which, name)
+    for _, name in ipairs(tables_of(play.box, which)) do
+      local columns = play.box:columns(which, name)
       local rows = play.box:rows(which, ("SELECT * FROM %s LIMIT %d"):format(quote(name), MOST + 1)) or {}
       local more = #rows > MOST
       if more then rows[#rows] = nil end
@@ -156,11 +153,11 @@ end
 function views.scd(play, o)
   local out = {}
   for _, which in ipairs { "warehouse", "source" } do
-    for _, entry in ipairs(tables_of(play.box, which)) do
-      local columns = columns_of(play.box, which, entry[1])
+    for _, name in ipairs(tables_of(play.box, which)) do
+      local columns = play.box:columns(which, name)
       if versions.has(columns) then
-        local rows = play.box:rows(which, ("SELECT * FROM %s"):format(quote(entry[1]))) or {}
-        out[#out + 1] = ("%s: %s\n"):format(which, entry[1]) .. versions.text(columns, rows, { width = core.width(), plain = o.plain })
+        local rows = play.box:rows(which, ("SELECT * FROM %s"):format(quote(name))) or {}
+        out[#out + 1] = ("%s: %s\n"):format(which, name) .. versions.text(columns, rows, { width = core.width(), plain = o.plain })
       end
     end
   end

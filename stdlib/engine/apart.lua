@@ -14,8 +14,10 @@ end
 
 -- Begin; a function that waits for the end. It gives fn's table; or { status =,
 -- problem = } where the process came to its end before. An error of fn is raised
--- there. job is the path that a line is told with, shown stands for it.
-function apart.start(job, shown, fn)
+-- there. The box is the sandbox that it works in; shown stands for its job's path.
+function apart.start(box, shown, fn)
+  local job = box.job
+  box:leave()
   local child = core.start(function() return cjson.encode(fn()) end)
   return function()
     local text, how, detail = child:answer()

@@ -13,7 +13,6 @@
 -- right, wrong in its number of rows, wrong in an amount.
 local data = require "engine.data"
 local truth = require "engine.truth"
-local quote = require("engine.sandbox").quote
 local backfill = {}
 
 local LOG = "learn_touched_days" -- not lrun_...: a job may not write a table of the ledger, by a trigger neither
@@ -27,20 +26,6 @@ end
 function backfill.params(first, last) return { from = first, to = last } end
 
 -- ---- which days a run touches ----
-
--- On a copy: every row that is written leaves its day, also where it is the same again.
-local function watch(box, h)
-  local statements = { ("CREATE TABLE %s(n INTEGER PRIMARY KEY, day TEXT)"):format(LOG) }
-  for verb, sides in pairs { INSERT = { "NEW" }, DELETE = { "OLD" }, UPDATE = { "OLD", "NEW" } } do
-    local body = {}
-    for i, side in ipairs(sides) do
-      body[i] = ("INSERT INTO %s(day) VALUES (substr(%s.%s, 1, 10));"):format(LOG, side, quote(h.partition))
-    end
-    statements[#statements + 1] = ("CREATE TRIGGER %s_%s AFTER %s ON %s BEGIN %s END"):format(
-      LOG, verb:lower(), verb, quote(h.table), table.concat(body, " "))
-  end
-  box:exec("warehouse", statements)
-end
 
 -- The days touched since the n-th entry, each once, in their order, and the last entry.
 local function touched(box, n)
@@ -69,7 +54,7 @@ local function rehearse(self, step, o, bad)
   end
   out.result, out.trace = self:rehearse(step.before, { run_start = o.run_start, day = o.day, params = o.params, look = look,
     after = function() look(math.huge) end }, function(box)
-      watch(box, h)
+      box:watch(LOG, h.table, h.partition) -- also where a row is the same again
       for _, day in ipairs(bad) do box:exec("source", { with_day(h.books.mend, day) }) end
     end)
   return out

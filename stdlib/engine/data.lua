@@ -129,19 +129,19 @@ end
 
 function data.update(table_, e, variant)
   return ("UPDATE %s SET %s WHERE %s"):format(quote(table_.name), terms(table_, e.set, variant, ", ", "="),
-                                             terms(table_, e.where, variant, " AND ", "IS"))
+                                             terms(table_, e.where, variant, " AND ", "IS NOT DISTINCT FROM"))
 end
 
 function data.delete(table_, e, variant)
-  return ("DELETE FROM %s WHERE %s"):format(quote(table_.name), terms(table_, e.where, variant, " AND ", "IS"))
+  return ("DELETE FROM %s WHERE %s"):format(quote(table_.name), terms(table_, e.where, variant, " AND ", "IS NOT DISTINCT FROM"))
 end
 
--- The statements that make a database's tables and rows.
-function data.setup(tables, variant)
+-- The statements that make a database's tables and rows; declare(column) gives the engine's words.
+function data.setup(tables, variant, declare)
   local out = {}
   for _, t in ipairs(tables) do
     local columns = {}
-    for i, c in ipairs(t.columns) do columns[i] = quote(c[1]) .. " " .. c[2] end
+    for i, c in ipairs(t.columns) do columns[i] = quote(c[1]) .. " " .. declare(c) end
     if t.key then columns[#columns + 1] = "PRIMARY KEY (" .. t.key .. ")" end
     out[#out + 1] = ("CREATE TABLE %s(%s)"):format(quote(t.name), table.concat(columns, ", "))
     for _, row in ipairs(t.rows or {}) do out[#out + 1] = data.insert(t, row, variant) end

@@ -77,7 +77,7 @@ local function mends(play, step, d)
       sets[#sets + 1] = ("%s = %s"):format(quote(name), data.literal(type(v) == "number" and v + 1 or v .. "0"))
     end
     for _, key in ipairs(h.key) do
-      if key == name then where[#where + 1] = ("%s IS %s"):format(quote(name), data.literal(d.have.raw[i])) end
+      if key == name then where[#where + 1] = ("%s IS NOT DISTINCT FROM %s"):format(quote(name), data.literal(d.have.raw[i])) end
     end
   end
   if #sets == 0 then return nil end

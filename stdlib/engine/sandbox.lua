@@ -1,6 +1,6 @@
 -- A sandbox: a folder of its own with a source, a warehouse and the job, and
 -- nothing else. A state is the bytes of both databases, so that every step can
--- be kept and gone back to.
+-- be kept and gone back to. engine/sandbox_postgres.lua is one in a PostgreSQL.
 local sandbox = {}
 
 local Box = {}
@@ -11,7 +11,16 @@ local NONE = "sqlite::memory:" -- the engine's own connections need no second da
 local function quote(name) return '"' .. tostring(name):gsub('"', '""') .. '"' end
 sandbox.quote = quote
 
+local url -- of the PostgreSQL that sandboxes are to be made in
+
+-- Nil, or what is wrong with it.
+function sandbox.use(server)
+  url = server
+  return require "engine.sandbox_postgres".problem(server)
+end
+
 function sandbox.new()
+  if url then return require "engine.sandbox_postgres".new(url) end
   local dir, owner = core.tempdir()
   if not dir then error("no temporary folder can be made: " .. owner, 0) end
   return setmetatable({ dir = dir, owner = owner, files = { source = dir .. "/source.db", warehouse = dir .. "/warehouse.db" },
@@ -20,6 +29,9 @@ end
 
 -- Everything that was made goes with the folder.
 function Box:close() self.owner:close() end
+
+-- A process of its own may begin: nobody is connected.
+function Box:leave() end -- luacheck: ignore self
 
 local function connect(path)
   local conn, e = core.connect { lock_timeout_ms = 2000, connections = {
@@ -93,6 +105,47 @@ function Box:restore(state)
   end
 end
 
+-- ---- what another engine says otherwise ----
+
+function Box:connections()
+  return { { name = "source", url = "sqlite:" .. self.files.source }, { name = "warehouse", url = "sqlite:" .. self.files.warehouse } }
+end
+
+-- A function that gives the declaration of a column of the history.
+function Box:declare() -- luacheck: ignore self
+  return function(column) return column[2] end
+end
+
+-- The first values of rows.
+local function names(rows)
+  local out = {}
+  for i, row in ipairs(rows or {}) do out[i] = row[1] end
+  return out
+end
+
+function Box:tables(which)
+  return names(self:rows(which, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') " ..
+                                "AND name NOT LIKE 'sqlite_%' ORDER BY rowid"))
+end
+
+function Box:columns(which, name) return names(self:rows(which, "SELECT name FROM pragma_table_info(?)", { name })) end
+
+-- A table that takes the day of each side of a row that is written.
+function Box:watch(log, name, column)
+  local statements = { ("CREATE TABLE %s(n INTEGER PRIMARY KEY, day TEXT)"):format(log) }
+  for verb, sides in pairs { INSERT = { "NEW" }, DELETE = { "OLD" }, UPDATE = { "OLD", "NEW" } } do
+    local body = {}
+    for i, side in ipairs(sides) do
+      body[i] = ("INSERT INTO %s(day) VALUES (substr(%s.%s, 1, 10));"):format(log, side, quote(column))
+    end
+    statements[#statements + 1] = ("CREATE TRIGGER %s_%s AFTER %s ON %s BEGIN %s END"):format(
+      log, verb:lower(), verb, quote(name), table.concat(body, " "))
+  end
+  self:exec("warehouse", statements)
+end
+
+-- ---- the job ----
+
 function Box:set_job(text) write(self.job, text) end
 
 local LIMITS = { max_memory = 2 ^ 26 // 1, max_instructions = 20000000, max_seconds = 5 }
@@ -115,8 +168,7 @@ function Box:run(o)
     path = self.job, by_rows = o.by_rows, run_start = o.run_start, logical_date = o.logical_date, mode = o.mode, on_event = o.on_event,
     allow_open = true, sandbox = true, trace = true, verbose = true, lock_timeout_ms = 2000, params = o.params or {},
     max_memory = LIMITS.max_memory, max_instructions = LIMITS.max_instructions, max_seconds = LIMITS.max_seconds,
-    connections = { { name = "source", url = "sqlite:" .. self.files.source },
-                    { name = "warehouse", url = "sqlite:" .. self.files.warehouse } },
+    connections = self:connections(o.run_start),
   }
   local e = result.error
   for _, field in ipairs { "where", "message", "text" } do
@@ -125,4 +177,5 @@ function Box:run(o)
   return result
 end
 
+sandbox.Box, sandbox.names = Box, names
 return sandbox

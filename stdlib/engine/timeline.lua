@@ -384,8 +384,9 @@ function timeline.play(history, job, o)
                               to_the_end = o.to_the_end, rows_only = o.rows_only, finished = {}, beyond = {} }, Play)
   for _, e in ipairs(history.events) do self.ranged = self.ranged or e.backfill ~= nil end
   self.box:restore {}
-  self.box:exec("source", data.setup(history.source, self.variant))
-  self.box:exec("warehouse", data.setup(history.warehouse, self.variant))
+  local declare = self.box:declare(history)
+  self.box:exec("source", data.setup(history.source, self.variant, declare))
+  self.box:exec("warehouse", data.setup(history.warehouse, self.variant, declare))
   self.box:set_job(job)
   for i, e in ipairs(history.events) do
     self.place = i

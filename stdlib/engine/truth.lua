@@ -40,7 +40,7 @@ local function by_key(t, rows)
 end
 
 function truth.of_source(box, t)
-  local rows, why = box:rows("source", "SELECT * FROM (" .. t.source .. ")")
+  local rows, why = box:rows("source", "SELECT * FROM (" .. t.source .. ") AS truth")
   if not rows then error("the truth's query fails: " .. why, 0) end
   return by_key(t, rows)
 end

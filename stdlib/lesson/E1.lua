@@ -9,7 +9,7 @@ local day = mark:sub(1, 10)
 
 local NEWER = [[
 execute { "CREATE TEMP TABLE IF NOT EXISTS newer AS " ..
-          "SELECT * FROM target WHERE 0" }
+          "SELECT * FROM target WHERE 1 = 0" }
 execute { "DELETE FROM newer" }
 execute { "INSERT INTO newer SELECT id, load_date, updated_at, amount " ..
           "FROM source_rows WHERE updated_at > :mark",

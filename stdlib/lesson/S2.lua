@@ -6,8 +6,7 @@ local TIMES = 'os.date "%Y-%m-%d %H:%M:%S"'
 
 local function lookback(n)
   return ([=[
-local early = query { "SELECT datetime(:saved, '-%d days') AS d",
-                      params = { saved = saved } }[1].d
+local early = tostring(instant(saved) - days(%d))
 local window = { start = early, stop = %s }
 ]=]):format(n, TIMES)
 end
@@ -86,7 +85,7 @@ One night the scheduler runs the job twice. No order may be there two times.
     "The window starts at the saved watermark minus the lookback, and ends at run_start, which it does not include. What was read " ..
     "before is read again, so write by key. The watermark itself does not go back.",
     "Primitives: window { since = watermark(), lookback = days(3) }, then merge by order_id, then reconcile with sum = \"amount\". " ..
-    "SQL: datetime(:saved, '-3 days') is the start; the check compares each order's amount and updated_at on both sides.",
+    "SQL: tostring(instant(saved) - days(3)) is the start; the check compares each order's amount and updated_at on both sides.",
   },
   explain = [[
 No late row raises an error. The run that should have read it ended well, days

@@ -3,20 +3,21 @@ local HEAD = [[
 job { transaction = "manual" }
 
 local day = tostring(logical_date)
+local edges = { day = day, next_day = tostring(date(day) + days(1)) }
 
 ]]
 
 local DELETE = [[
 execute { "DELETE FROM dw_orders " ..
-          "WHERE ordered_at >= :day AND ordered_at < date(:day, '+1 day')",
-          params = { day = day } }
+          "WHERE ordered_at >= :day AND ordered_at < :next_day",
+          params = edges }
 ]]
 
 local INSERT = [[
 execute { "INSERT INTO dw_orders(order_id, ordered_at, amount) " ..
           "SELECT order_id, ordered_at, amount FROM orders " ..
-          "WHERE ordered_at >= :day AND ordered_at < date(:day, '+1 day')",
-          params = { day = day } }
+          "WHERE ordered_at >= :day AND ordered_at < :next_day",
+          params = edges }
 ]]
 
 local function atomic(body) return HEAD .. 'execute { "BEGIN" }\n' .. body .. 'execute { "COMMIT" }\n' end
@@ -54,7 +55,7 @@ day, 2026-01-28, the manager wants the same Tuesday once more.
     "Delete the rows of the logical date, then insert the source's rows of that date, in one transaction. The day is half-open: " ..
     "from its midnight, up to the next midnight and not including it.",
     "Primitives: extract by ordered_at with window = window(), then overwrite_partition. SQL: BEGIN, DELETE and INSERT both with " ..
-    "ordered_at >= :day AND ordered_at < date(:day, '+1 day'), COMMIT.",
+    "ordered_at >= :day AND ordered_at < :next_day, COMMIT.",
   },
   explain = [[
 A day is a slice with two edges. The order at 23:59:59.500 is inside, the one
@@ -117,9 +118,9 @@ execute { "COMMIT" }
   mutants = {
     { name = "DELETE and INSERT, each committed by itself", rule = "R11", class = "TORN", key = 501, job = HEAD .. DELETE .. INSERT },
     { name = "BETWEEN two midnights", rule = "R11", class = "STALE", key = 505,
-      job = swap("ordered_at >= :day AND ordered_at < date(:day, '+1 day')", "ordered_at BETWEEN :day AND datetime(:day, '+1 day')") },
+      job = swap("ordered_at >= :day AND ordered_at < :next_day", "ordered_at BETWEEN :day AND :next_day || ' 00:00:00'") },
     { name = "the day ends at 23:59:59", rule = "R11", class = "MISSING", key = 504,
-      job = swap("ordered_at < date(:day, '+1 day')", "ordered_at <= :day || ' 23:59:59'") },
+      job = swap("ordered_at < :next_day", "ordered_at <= :day || ' 23:59:59' AND ordered_at < :next_day") },
     { name = "everything again", rule = "R11", class = "STALE", key = 500, job = atomic [[
 execute { "DELETE FROM dw_orders" }
 execute { "INSERT INTO dw_orders SELECT order_id, ordered_at, amount FROM orders" }

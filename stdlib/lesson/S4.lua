@@ -153,7 +153,7 @@ the source; stop at the first that differs; write down what is finished.
             source = "SELECT receipt_id, sold_on, tax FROM tax_lines", partition = "sold_on", total = "tax",
             books = {
               bad = "SELECT r.sold_on FROM receipts r WHERE NOT EXISTS (SELECT 1 FROM tax_lines t " ..
-                    "WHERE t.receipt_id = r.receipt_id AND t.sold_on = r.sold_on AND t.tax IS r.tax)",
+                    "WHERE t.receipt_id = r.receipt_id AND t.sold_on = r.sold_on AND t.tax IS NOT DISTINCT FROM r.tax)",
               mend = "UPDATE tax_lines SET tax = (SELECT r.tax FROM receipts r WHERE r.receipt_id = tax_lines.receipt_id) " ..
                      "WHERE sold_on = :day",
               rows = "DELETE FROM tax_lines WHERE sold_on = :day",
