@@ -87,7 +87,7 @@ end
 local QUIET = { help = true, list = true } -- for whom they are enough, where no prompt follows
 
 local function footer(s, name, status)
-  if not s.progress or not s.progress:current() or s.o.quiet or s.o.json then return end
+  if not s.progress or not s.progress:current() or s.o.quiet or s.o.json or core.signal() then return end
   if QUIET[name] and not s.loop then return end
   local ok, text = pcall(name == "check" and check.footer or s.now, s, status)
   if ok and not s.typed then

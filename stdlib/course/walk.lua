@@ -14,7 +14,7 @@ end
 -- The status where the process came to no end of its own; nil where it did.
 local function finish(got)
   if not got.problem then return nil end
-  if got.status ~= 130 then core.warn(got.problem .. "\n") end
+  if got.status ~= 130 and not core.signal() then core.warn(got.problem .. "\n") end
   if core.signal() == 2 then core.clear_signal() end
   return got.status
 end

@@ -428,6 +428,16 @@ describe("a job that misbehaves in the course", function()
     end
   end)
 
+  it("is stopped by SIGTERM, with nothing more to say", function()
+    local c = at_02()
+    c:job(LESSON.id, 'job { transaction = "manual" }\nlocal x = ("a"):rep(50):find(("a?"):rep(50) .. ("a"):rep(50))\n')
+    local p = c.world:start("learn", "check")
+    process.sleep(0.5)
+    p:signal "TERM"
+    local r = p:wait()
+    assert.same({ 143, "", "" }, { r.status, r.out, r.err })
+  end)
+
   it("that has dropped its table is told so, wherever the table is looked for", function()
     local c = at_02()
     c:job(LESSON.id, 'job { transaction = "manual" }\nexecute { "DROP TABLE IF EXISTS dw_orders" }\n')
