@@ -26,11 +26,11 @@ There are several ways to say so in SQL:
     INSERT ... ON CONFLICT (order_id) DO UPDATE SET ...
     DELETE the rows whose key was read, then INSERT the rows
 
-PostgreSQL has MERGE from version 15 on. SQLite, which plays in this course,
-has none. ON CONFLICT works in both, and needs a unique index on the key.
-DELETE and INSERT works everywhere, and belongs into one transaction, so that
-the two happen together or not at all. In a job that leaves the transaction to
-lrun, one word does it: merge.
+PostgreSQL has MERGE from version 15 on: "lrun learn --pg URL" plays the
+lessons there. SQLite, which plays otherwise, has none. ON CONFLICT works in
+both, and needs a unique index on the key. DELETE and INSERT works everywhere,
+and belongs into one transaction, so that the two happen together or not at
+all. In a job that leaves the transaction to lrun, one word does it: merge.
 ]],
   source = common.source(common.orders()),
   warehouse = common.warehouse(common.orders(4), "2026-01-20"),
