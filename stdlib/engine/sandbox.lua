@@ -40,22 +40,30 @@ local function connect(path)
   return conn
 end
 
--- Statements, each a text or { text, values }, as one transaction.
-function Box:exec(which, statements)
-  local conn <close> = connect(self.files[which])
-  local fresh = not core.stat(self.files[which] .. "-wal")
-  if fresh then conn:query "PRAGMA journal_mode = WAL" end
+-- Statements, each a text or { text, values }, as one transaction. Gives the first
+-- value of the last one.
+function sandbox.change(conn, statements)
+  local value
   assert(conn:begin())
   for _, s in ipairs(statements) do
     local text, values = s, nil
     if type(s) == "table" then text, values = s[1], s[2] end
-    local ok, e = conn:query(text, values)
-    if not ok then
+    local rows, e = conn:query(text, values)
+    if not rows then
       conn:rollback()
       error(e.text .. " in: " .. text, 0)
     end
+    value = rows[1] and rows[1][1]
   end
   assert(conn:commit())
+  return value
+end
+
+function Box:exec(which, statements)
+  local conn <close> = connect(self.files[which])
+  local fresh = not core.stat(self.files[which] .. "-wal")
+  if fresh then conn:query "PRAGMA journal_mode = WAL" end
+  sandbox.change(conn, statements)
 end
 
 -- Rows as lists, NULL as false; or nil and why.

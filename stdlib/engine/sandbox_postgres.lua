@@ -5,7 +5,7 @@
 local STATES = require "engine.postgres_states"
 local data = require "engine.data"
 local sandbox = require "engine.sandbox"
-local quote = sandbox.quote
+local change, quote = sandbox.change, sandbox.quote
 local postgres = {}
 
 local Box = {}
@@ -61,24 +61,6 @@ local function must(conn, text, values)
   local rows, e = conn:query(text, values)
   if not rows then error(e.text .. " in: " .. text, 0) end
   return rows
-end
-
--- One transaction; gives the first row's first value of the last statement.
-local function change(conn, statements)
-  local value
-  assert(conn:begin())
-  for _, s in ipairs(statements) do
-    local text, values = s, nil
-    if type(s) == "table" then text, values = s[1], s[2] end
-    local rows, e = conn:query(text, values)
-    if not rows then
-      conn:rollback()
-      error(e.text .. " in: " .. text, 0)
-    end
-    value = rows[1] and rows[1][1]
-  end
-  assert(conn:commit())
-  return value
 end
 
 local function drop(schema) return ("DROP SCHEMA IF EXISTS %s CASCADE"):format(schema) end
