@@ -59,9 +59,7 @@ return function(prompt, read, o)
       if not topic then return say(help) end
       o.page(topic)
     end,
-    tables = function()
-      answer(prompt:sql("SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name"))
-    end,
+    tables = function() answer(prompt:tables()) end,
   }
 
   local pending

@@ -223,6 +223,14 @@ static int prompt_sql(lua_State *L)
     return run_line(L, eval_sql);
 }
 
+/* prompt:tables(): as sql, the tables and views at the warehouse */
+static int prompt_tables(lua_State *L)
+{
+    lua_settop(L, 1);
+    lua_pushstring(L, check_prompt(L)->x.session.warehouse->dialect->tables);
+    return run_line(L, eval_sql);
+}
+
 static int prompt_commit(lua_State *L)
 {
     promptbox *box = check_prompt(L);
@@ -256,7 +264,7 @@ static int prompt_open(lua_State *L)
 void lr_open_core_prompt(lua_State *L)
 {
     static const luaL_Reg methods[] = {
-        {"eval", prompt_eval}, {"sql", prompt_sql}, {"commit", prompt_commit}, {"rollback", prompt_rollback},
+        {"eval", prompt_eval}, {"sql", prompt_sql}, {"tables", prompt_tables}, {"commit", prompt_commit}, {"rollback", prompt_rollback},
         {"open", prompt_open}, {"close", prompt_close}, {"__gc", prompt_close}, {NULL, NULL}};
     luaL_newmetatable(L, "lrun.prompt");
     luaL_setfuncs(L, methods, 0);

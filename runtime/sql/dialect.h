@@ -240,6 +240,8 @@ struct lr_dialect {
 
     /* Between the column list and SELECT of an INSERT. */
     const char *overriding;
+    /* A SELECT of the tables and views that a plain name finds: name, type. */
+    const char *tables;
 
     /* The ledger's tables, each created if it is missing; "@name" is a table
      * under the ledger's schema. */

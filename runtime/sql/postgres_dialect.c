@@ -321,5 +321,9 @@ const lr_dialect lr_postgres_dialect = {
     .refuses = lr_postgres_refuses,
     .tally = lr_postgres_tally,
     .overriding = " OVERRIDING SYSTEM VALUE",
+    .tables = "SELECT c.relname::text AS name, CASE WHEN c.relkind IN ('v', 'm') THEN 'view' ELSE 'table' END AS type "
+              "FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+              "WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm') AND pg_catalog.pg_table_is_visible(c.oid) "
+              "AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema' ORDER BY c.relname",
     .ledger = lr_postgres_ledger,
 };

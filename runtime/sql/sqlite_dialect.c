@@ -448,6 +448,7 @@ const lr_dialect lr_sqlite_dialect = {
     .checksum = &lr_sqlite_checksum,
     .typed = typed,
     .overriding = "",
+    .tables = "SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name",
     .bends = bends,
     .merge = lr_sqlite_merge,
     .ledger = lr_sqlite_ledger,

@@ -25,6 +25,23 @@ end
 
 local function grade(w, ...) return w:lrun("learn", "grade", "class", "--scenario", "02-created-date", ...) end
 
+-- The elements of an XML text that are not closed, in their order; and what is no element.
+local function unclosed(xml)
+  local open = {}
+  local rest = xml:gsub("^<%?xml.-%?>", ""):gsub("<(/?)([%w]+)([^<>]-)(/?)>", function(close, name, attributes, alone)
+    local left = attributes:gsub('%s+[%w]+="[^"<]*"', "")
+    if left ~= "" then open[#open + 1] = "in " .. name .. ": " .. left end
+    if close == "/" then
+      if open[#open] == name then open[#open] = nil else open[#open + 1] = "/" .. name end
+    elseif alone == "" then
+      open[#open + 1] = name
+    end
+    return ""
+  end)
+  if rest:find "[<>]" or rest:gsub("&%w+;", ""):find "&" then open[#open + 1] = rest end
+  return open
+end
+
 describe("learn grade of a folder", function()
   it("says a line for each job, in the order of their names, and goes on whatever one does", function()
     local w = class { ann = MERGE, ben = CREATED, cat = BROKEN, dan = ENDLESS, eve = HOPELESS, flo = MERGE }
@@ -70,9 +87,7 @@ describe("learn grade of a folder", function()
     assert.truthy(xml:find('<testcase classname="class/ann/job.lua" name="R2 find rows that changed"/>', 1, true), xml)
     assert.truthy(xml:find('<testcase classname="class/ben/job.lua" name="R2 find rows that changed"><failure message="', 1, true), xml)
     assert.truthy(xml:find("&lt;&amp;", 1, true), xml)
-    local parsed = io.popen("python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' " .. w.dir .. "/grades.xml 2>&1")
-    assert.equal("", parsed:read "a")
-    assert.is_true(parsed:close())
+    assert.same({}, unclosed(xml))
     r = grade(w, "--junit", "none/grades.xml")
     assert.equal(7, r.status)
     assert.is_nil(files.read(w.dir .. "/grades.xml.part"))

@@ -64,6 +64,18 @@ describe("lrun repl on a terminal", function()
   end)
 end)
 
+pairs_of.each("the prompt", function(pair)
+  it("lists the tables and views of the warehouse", function()
+    local w = pair.with "INSERT INTO s VALUES (1, 'a', '2026-01-01 10:00:00');"
+    w:warehouse "CREATE VIEW seen AS SELECT id FROM t"
+    local r = w:lrun("repl", { stdin = "tables\n", timeout = 20 })
+    assert.equal("", r.err)
+    assert.truthy(r.out:find "seen%s+view", r.out)
+    assert.truthy(r.out:find "\nt%s+table", r.out)
+    assert.falsy(r.out:find("pg_", 1, true), r.out)
+  end)
+end)
+
 pairs_of.each("a write at the prompt", function(pair)
   it("opens the transaction, and is kept by commit alone", function()
     local w = pair.with("INSERT INTO s VALUES (1, 'a', '2026-01-01 10:00:00'), (2, 'b', '2026-01-01 11:00:00');")
