@@ -112,14 +112,11 @@ local function blind(self, state, o, day, result, prints)
     end)
     return r.status ~= 0, table.concat(said, "\n")
   end
-  if books.rows and try(books.rows) then
-    if books.amount and try(books.amount) then
-      return finding("R13", ("%s differs by an amount that is NULL, and the check lets it pass; it stops at any other amount"):format(day))
-    end
-    return finding("R13", ("the amounts of %s differ, and the check compares the number of rows only"):format(day))
-  end
   if books.amount and try(books.amount) then
     return finding("R13", ("%s differs by an amount that is NULL, and the check lets it pass; it stops at any other amount"):format(day))
+  end
+  if books.rows and try(books.rows) then
+    return finding("R13", ("the amounts of %s differ, and the check compares the number of rows only"):format(day))
   end
   local _, said = try(nil)
   if said ~= table.concat(prints, "\n") then
@@ -155,46 +152,50 @@ local function stop_in(self, seen, day, point)
   return at and from + at
 end
 
-local function whole(self, e, at, days)
-  local h = self.history.truth
-  local step = self:begin("backfill", e, at)
-  step.days, step.params = days, backfill.params(days[1], days[#days])
-  local bad = bad_days(self, days)
-  local o = { run_start = at, day = days[1], params = step.params }
-  local seen = rehearse(self, step, o, bad)
-  step.commits = seen.commits
-  if e.fail and seen.result.status == 0 then o.stop = stop_in(self, seen, self.variant:date(e.fail_on), e.fail) end
-  self:perform(step, o)
-  if seen.result.status ~= 0 and not step.crashed then -- also where no day differs
-    step.result = seen.result
-    self.failed = step
-    return false
-  end
+-- The days up to the one that the work ended in as the source has them, the others as they
+-- were; that one day either way, or, where the job itself stopped at it, anyhow.
+local function compare(self, step, days, last)
   local source, want = self:source(), step.have_before
-  local last = o.stop and self.variant:date(e.fail_on) or bad[1] -- the day that the work ended in
-  local function expect(day) want = truth.of_day(h, source, want, day) end
+  local function expect(day) want = truth.of_day(self.history.truth, source, want, day) end
   for _, day in ipairs(days) do
     if not last or day < last then expect(day) end
   end
-  step.differences = self:compare(step, want)
-  if #step.differences > 0 and last then
-    expect(last)
-    step.differences = self:compare(step, want)
-    if #step.differences > 0 then step.differences = self:torn(step, want, not step.crashed and last) end
-  end
-  local wrong = e.resume and again(self, seen.commits) or order(seen.commits)
-  if not wrong and not step.crashed and bad[1] then
-    for _, entry in ipairs(truth.keys(step.have_before, step.have)) do
-      local day = self:day_of(entry)
-      if not wrong and day > bad[1] and not truth.same(step.have_before[entry.key], step.have[entry.key]) then
-        wrong = blind(self, step.before, { run_start = at, params = backfill.params(bad[1], bad[1]) }, bad[1], step.result, step.prints)
-      end
+  local found = self:compare(step, want)
+  if #found == 0 or not last then return found end
+  expect(last)
+  found = self:compare(step, want)
+  return #found > 0 and self:torn(step, want, not step.crashed and last) or found
+end
+
+-- Did the job go on after a day that differs?
+local function went_on(self, step, day)
+  for _, entry in ipairs(truth.keys(step.have_before, step.have)) do
+    if self:day_of(entry) > day and not truth.same(step.have_before[entry.key], step.have[entry.key]) then
+      local o = { run_start = step.run_start, day = day, params = backfill.params(day, day) }
+      return blind(self, step.before, o, day, step.result, step.prints)
     end
   end
-  if not wrong and not step.crashed and step.result.status ~= 0 and not bad[1] then
+end
+
+local function whole(self, e, at, days)
+  local step = self:begin("backfill", e, at)
+  step.days, step.params = days, backfill.params(days[1], days[#days])
+  local bad, crash = bad_days(self, days), self.variant:date(e.fail_on)
+  local o = { run_start = at, day = days[1], params = step.params }
+  local seen = rehearse(self, step, o, bad)
+  step.commits = seen.commits
+  if e.fail and seen.result.status == 0 then o.stop = stop_in(self, seen, crash, e.fail) end
+  self:perform(step, o)
+  if not step.crashed and (seen.result.status ~= 0 or step.result.status ~= 0 and not bad[1]) then
+    -- told of the copy, where no day differs
+    if seen.result.status ~= 0 then step.result = seen.result end
     self.failed = step
     return false
   end
+  local last = o.stop and crash or bad[1]
+  step.differences = compare(self, step, days, last)
+  local wrong = e.resume and again(self, seen.commits) or order(seen.commits) or
+                not step.crashed and bad[1] and went_on(self, step, bad[1])
   if wrong then step.differences = { wrong } end
   for _, day in ipairs(days) do
     if #step.differences == 0 and (not last or day < last) then self.finished[day] = true end
