@@ -39,10 +39,20 @@ local function look(self, step, first, last)
   return by_lrun(self, step, first, last)
 end
 
--- Is a row of the source one of the days that are checked? One that is gone from it is.
-local function reaches(entry, first, last)
+-- Is a row of the source one of the days that are checked, and has a run come by since?
+-- One that is gone from the source is.
+local function reaches(entry, first, last, run)
   local ms = entry and data.ms(entry.stamp)
-  return not ms or ms >= data.ms(first) and ms < data.ms(last) + 86400000
+  return not ms or ms >= data.ms(first) and ms < math.min(data.ms(last) + 86400000, run or math.huge)
+end
+
+-- When the last run began that was not stopped.
+local function last_run(self)
+  local at
+  for _, s in ipairs(self.steps) do
+    if s.prints and not s.crashed then at = data.ms(s.run_start) end
+  end
+  return at
 end
 
 function weekly.play(self, e, at)
@@ -58,7 +68,7 @@ function weekly.play(self, e, at)
   local function miss(id, why)
     step.differences[#step.differences + 1] = { key = id and truth.canon(id) or "", value = id, class = "SILENT", rule = "R9", why = why }
   end
-  local wrong, right, cried = 0, 0, 0
+  local wrong, right, cried, run = 0, 0, 0, last_run(self)
   local text = said:match "^%s*([^\n]+)"
   text = text and (", it says: " .. text) or ", and says nothing"
   step.want, step.have = self:source(), self:warehouse() or {}
@@ -66,7 +76,7 @@ function weekly.play(self, e, at)
     local named = said:find("%f[%w]" .. tostring(entry.value):gsub("%W", "%%%0") .. "%f[%W]")
     if truth.same(step.want[entry.key], step.have[entry.key]) then
       right, cried = right + 1, cried + (named and 1 or 0)
-    elseif reaches(step.want[entry.key], first, last) then
+    elseif reaches(step.want[entry.key], first, last, run) then
       wrong = wrong + 1
       if not looks then
         miss(entry.value, "it came later than the lookback, and the job has no check that could find it")
