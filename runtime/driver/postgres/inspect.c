@@ -1,55 +1,18 @@
 /* What a statement would do, asked from the server without running it. */
 #include "driver/postgres/internal.h"
+#include "driver/postgres/words.h"
 #include <string.h>
-
-static const char *const control[] = {"begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release", "prepare", NULL};
-static const char *const settings[] = {"vacuum", "cluster", "reindex", "checkpoint", "listen", "discard", "set", "reset", NULL};
-
-/* Past blanks, comments (they nest) and what else may stand before a statement. */
-static const char *skip_blank(const char *sql)
-{
-    for (;;) {
-        sql += strspn(sql, " \t\n\r\f\v(;");
-        if (sql[0] == '-' && sql[1] == '-') {
-            sql += strcspn(sql, "\n\r");
-        } else if (sql[0] == '/' && sql[1] == '*') {
-            int depth = 0;
-            do {
-                int opens = sql[0] == '/' && sql[1] == '*', closes = sql[0] == '*' && sql[1] == '/';
-                depth += opens - closes;
-                sql += opens || closes ? 2 : 1;
-            } while (depth > 0 && *sql != 0);
-        } else {
-            return sql;
-        }
-    }
-}
-
-static const char *first_word(const char *sql, char *out, size_t size)
-{
-    sql = skip_blank(sql);
-    size_t n = strspn(sql, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
-    if (n >= size) n = size - 1;
-    for (size_t i = 0; i < n; i++) out[i] = (char)(sql[i] | 0x20);
-    out[n] = 0;
-    return out;
-}
-
-static int is_among(const char *const *words, const char *word)
-{
-    while (*words != NULL && strcmp(*words, word) != 0) words++;
-    return *words != NULL;
-}
 
 int lr_pg_inspect(lr_conn *c, const char *sql, const lr_inspection **out, lr_err *e)
 {
-    char word[32];
+    lr_pg_told told;
     lr_arena_free(&c->inspected);
     memset(&c->inspection, 0, sizeof c->inspection);
     lr_inspection *seen = &c->inspection;
-    first_word(sql, word, sizeof word);
-    seen->control = is_among(control, word);
-    if (seen->control || is_among(settings, word)) seen->forbidden = "transaction control or a setting";
+    lr_pg_words(sql, &told);
+    if (told.empty) return lr_fail(e, LR_FAILED, "the statement is empty");
+    seen->control = told.control;
+    seen->forbidden = told.forbidden;
     *out = seen;
     if (seen->forbidden != NULL) return 0;
     int entered;
@@ -67,7 +30,12 @@ int lr_pg_inspect(lr_conn *c, const char *sql, const lr_inspection **out, lr_err
     PQclear(r);
     lr_pg_leave(c, entered);
     seen->columns = columns;
-    seen->readonly = strcmp(word, "select") == 0 || strcmp(word, "values") == 0 || strcmp(word, "table") == 0 ||
-                     strcmp(word, "show") == 0 || strcmp(word, "explain") == 0 || strcmp(word, "with") == 0;
+    seen->readonly = told.readonly;
+    if (told.ledger[0] != 0) {
+        lr_touch *touch = lr_alloc(&c->inspected, sizeof *touch);
+        *touch = (lr_touch){.schema = "", .table = lr_dup(&c->inspected, told.ledger), .write = 1};
+        seen->touches = touch;
+        seen->ntouches = 1;
+    }
     return failed;
 }
