@@ -2,7 +2,7 @@
 local lessons = require "lessons"
 
 describe("learn's lessons", function()
-  for _, id in ipairs(lessons.list "^%d") do
+  for _, id in ipairs(lessons.some "^%d") do
     it(id .. ": the starter fails, the solutions pass on 20 seeds, each mutant fails as it says", function() lessons.proves_itself(id) end)
   end
 

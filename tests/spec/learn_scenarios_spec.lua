@@ -4,7 +4,7 @@ local lessons = require "lessons"
 local random = require "random"
 
 describe("learn's scenarios", function()
-  for _, id in ipairs(lessons.list "^%u") do
+  for _, id in ipairs(lessons.some "^%u") do
     it(id .. ": the starter fails, the solutions pass on 20 seeds, each mutant fails as it says", function() lessons.proves_itself(id) end)
   end
 

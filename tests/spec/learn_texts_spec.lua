@@ -9,7 +9,7 @@ local function narrow(id, text)
 end
 
 describe("the texts of learn", function()
-  for _, id in ipairs(lessons.list()) do
+  for _, id in ipairs(lessons.some()) do
     it(id .. ": text, hints, starter and solution stay within 78 columns", function()
       local w = World.new { source = false, warehouse = false }
       local r = w:lrun("learn", "start", id)
@@ -59,7 +59,7 @@ describe("the texts of learn", function()
         "AND o.order_date >= d.valid_from AND o.order_date < d.valid_to" } },
   }
 
-  for _, id in ipairs(lessons.list()) do
+  for _, id in ipairs(lessons.some()) do
     if id:find "^%d" then
       it(id .. ": the change that the last hint names makes the job right", function()
         local w = World.new { source = false, warehouse = false }

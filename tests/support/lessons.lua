@@ -15,6 +15,16 @@ function M.list(pattern)
   return list
 end
 
+-- The same; with a sanitizer, which makes each five times as slow, every fifth of them:
+-- they run the same C.
+function M.some(pattern)
+  local list = {}
+  for i, id in ipairs(M.list(pattern)) do
+    if not World.sanitized or i % 5 == 0 then list[#list + 1] = id end
+  end
+  return list
+end
+
 -- author check finds nothing wrong: the starter fails, the solutions pass on 20 seeds,
 -- each mutant fails as it says, texts and figures are right.
 function M.proves_itself(id)
