@@ -50,21 +50,24 @@ local function day_column(h)
   end
 end
 
+-- Per day: rows, sum (nil where it is NULL), and the rows as one text.
 local function by_day(t, side, column)
-  local at, total, out = nil, nil, {}
+  local at, out = nil, {}
   for i, name in ipairs(t.columns) do
     if name == column then at = i end
-    if name == t.total then total = i end
   end
   for _, entry in pairs(side) do
     local day = tostring(entry.raw[at] or "NULL"):sub(1, 10)
-    local d = out[day] or { rows = 0, sum = 0, set = {} }
+    local d = out[day] or { rows = 0, set = {} }
     out[day] = d
     for _, row in ipairs(entry.rows) do
       d.rows = d.rows + 1
       d.set[#d.set + 1] = row
     end
-    if total then d.sum = d.sum + truth.total(t, { entry }, t.total) end
+    if t.total then
+      local sum, values = truth.total(t, { entry }, t.total)
+      if values > 0 then d.sum = (d.sum or 0) + sum end
+    end
   end
   for _, d in pairs(out) do
     table.sort(d.set)
@@ -73,35 +76,86 @@ local function by_day(t, side, column)
   return out
 end
 
+-- The same of the books, which need not say the number of rows.
+local function of_books(play, books)
+  local rows, why = play.box:rows("source", books.days)
+  if not rows then error("the query of the books' days fails: " .. why, 0) end
+  local out = {}
+  for _, row in ipairs(rows) do
+    local sum = tonumber(row[3] or nil)
+    out[tostring(row[1] or "NULL"):sub(1, 10)] = { rows = row[2] or nil, sum = sum and math.floor(sum * 100 + 0.5) }
+  end
+  return out
+end
+
+local function days_of(...)
+  local days, seen = {}, {}
+  for _, side in ipairs { ... } do
+    for day in pairs(side) do
+      if not seen[day] then
+        seen[day] = true
+        days[#days + 1] = day
+      end
+    end
+  end
+  table.sort(days)
+  return days
+end
+
+local NONE = { rows = 0, set = "" }
+
+local function state_of(a, b)
+  return a.set == b.set and "equal" or b.rows == 0 and "MISSING" or a.rows == 0 and "EXTRA" or "DIFFERS"
+end
+
+-- As SUM gives it: NULL where no value is.
+local function total_of(d) return d.sum and ("%.2f"):format(d.sum / 100) or null end
+
+local function day_text(d)
+  if d.rows == 0 then return "no row" end
+  local total = show.text(total_of(d))
+  return d.rows and ("%d row%s, %s"):format(d.rows, d.rows == 1 and "" or "s", total) or total
+end
+
+-- Where a day is checked against books, and copied from elsewhere: all three.
+local function with_books(t, s, w, b, column)
+  local rows, copied = {}, t.books.copied or "source"
+  for i, day in ipairs(days_of(s, w, b)) do
+    local from, here, books = s[day] or NONE, w[day] or NONE, b[day] or NONE
+    local state = state_of(from, here)
+    if state == "equal" and ((books.rows or here.rows) ~= here.rows or books.sum ~= here.sum) then
+      state = books.rows == 0 and "EXTRA" or here.rows == 0 and "MISSING" or "DIFFERS"
+    end
+    rows[i] = { day, day_text(books), day_text(from), day_text(here), state }
+  end
+  local counted = false
+  for _, d in pairs(b) do counted = counted or d.rows ~= nil end
+  local text = ("%s is compared with both: with %s, the books, by the day's %s; with %s, which is copied, row by row."):format(
+    t.table, t.books.name, (counted and "number of rows and " or "") .. (t.total or "total"), copied)
+  return show.table({ column, t.books.name, copied, t.table, "" }, rows) .. "\n" .. wrap(text, "", 0) .. "\n"
+end
+
 function views.partitions(play)
   local t = play.history.truth
   local column = day_column(play.history)
   if not column then return "These rows have no day.\n" end
   local have, why = truth.of_warehouse(play.box, t)
   if not have then return wrap(why, "", 0) .. "\n" end
-  local want = truth.of_source(play.box, t)
-  local s, w, days = by_day(t, want, column), by_day(t, have, column), {}
-  for _, side in ipairs { s, w } do
-    for day in pairs(side) do
-      if not days[day] then
-        days[day] = true
-        days[#days + 1] = day
-      end
-    end
-  end
-  table.sort(days)
-  local rows, none = {}, { rows = 0, sum = 0, set = "" }
-  for i, day in ipairs(days) do
-    local a, b = s[day] or none, w[day] or none
-    local state = a.set == b.set and "equal" or b.rows == 0 and "MISSING" or a.rows == 0 and "EXTRA" or "DIFFERS"
-    rows[i] = { day, a.rows, b.rows, ("%.2f"):format(a.sum / 100), ("%.2f"):format(b.sum / 100), state }
+  local s, w = by_day(t, truth.of_source(play.box, t), column), by_day(t, have, column)
+  if t.books and t.books.days then return with_books(t, s, w, of_books(play, t.books), column) end
+  local rows = {}
+  for i, day in ipairs(days_of(s, w)) do
+    local a, b = s[day] or NONE, w[day] or NONE
+    rows[i] = { day, a.rows, b.rows, total_of(a), total_of(b), state_of(a, b) }
     if not t.total then
-      rows[i] = { day, a.rows, b.rows, state }
+      rows[i] = { day, a.rows, b.rows, state_of(a, b) }
     end
   end
   local columns = t.total and { column, "source", t.table, "source " .. t.total, "warehouse " .. t.total, "" } or
                   { column, "source", t.table, "" }
-  return show.table(columns, rows) .. "\n"
+  return show.table(columns, rows) .. "\n" ..
+         (t.books and wrap("The source is what the rows are copied from; the books that a day is checked against are not shown here.",
+                           "", 0) .. "\n" or "")
 end
 
 -- ---- state, versions ----

@@ -11,7 +11,9 @@
 --                   stamp = the column that tells when a row changed,
 --                   partition = the day's column of a table that is written by days,
 --                   group = true, total = COLUMN where rows are sums by a group,
---                   books = { bad =, mend =, rows =, amount = } where a day can differ: see engine/backfill.lua }
+--                   books = { bad =, mend =, rows =, amount = } where a day can differ: see engine/backfill.lua;
+--                   name =, copied =, days = "SELECT day, number of rows or NULL, total on the source" show
+--                   the books beside what is copied }
 --   probe           for the X-ray: { table =, target =, key =, columns = { time columns },
 --                   row = { values of the other columns }, times = true where no time is a bare date }
 --   window          { column = } where the windows themselves are graded: half-open, to run_start;

@@ -108,20 +108,22 @@ local function class(want, have)
   return "STALE"
 end
 
--- Sum of a column, in its smallest unit, NULL left out.
+-- Sum of a column, in its smallest unit, NULL left out; and of how many values.
 function truth.total(t, side, column)
-  local at, sum = 0, 0
+  local at, sum, values = 0, 0, 0
   for i, name in ipairs(t.columns) do if name == column then at = i end end
   for _, entry in pairs(side) do
     for _, row in ipairs(entry.rows) do
       local i = 0
       for cell in (row .. "\0"):gmatch "(.-)%z" do
         i = i + 1
-        if i == at then sum = sum + math.floor((tonumber(cell) or 0) * 100 + 0.5) end
+        if i == at and cell ~= "NULL" then
+          sum, values = sum + math.floor((tonumber(cell) or 0) * 100 + 0.5), values + 1
+        end
       end
     end
   end
-  return sum
+  return sum, values
 end
 
 -- Differences, the lowest key first. before: the truth when the run began,

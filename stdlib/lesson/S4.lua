@@ -152,6 +152,7 @@ the source; stop at the first that differs; write down what is finished.
   truth = { table = "dw_tax", key = { "receipt_id" }, columns = { "receipt_id", "sold_on", "tax" },
             source = "SELECT receipt_id, sold_on, tax FROM tax_lines", partition = "sold_on", total = "tax",
             books = {
+              name = "receipts", copied = "tax_lines", days = "SELECT sold_on, COUNT(*), SUM(tax) FROM receipts GROUP BY sold_on",
               bad = "SELECT r.sold_on FROM receipts r WHERE NOT EXISTS (SELECT 1 FROM tax_lines t " ..
                     "WHERE t.receipt_id = r.receipt_id AND t.sold_on = r.sold_on AND t.tax IS NOT DISTINCT FROM r.tax)",
               mend = "UPDATE tax_lines SET tax = (SELECT r.tax FROM receipts r WHERE r.receipt_id = tax_lines.receipt_id) " ..

@@ -163,6 +163,7 @@ treats NULL as different from every number.
                      "ON d.customer_id = o.customer_id AND d.valid_from <= o.order_date AND o.order_date < d.valid_to LEFT" .. RATE ..
                      "GROUP BY o.order_date, d.country",
             books = {
+              name = "day_totals", copied = "orders", days = "SELECT order_date, NULL, revenue FROM day_totals",
               bad = "SELECT b.order_date FROM day_totals b WHERE b.revenue IS DISTINCT FROM " ..
                     "(SELECT SUM(o.amount * r.rate) FROM orders o" .. RATE .. "WHERE o.order_date = b.order_date)",
               mend = "INSERT INTO rates(currency, rate, valid_from, valid_to) SELECT 'GBP', 110, :day, '9999-12-31'",

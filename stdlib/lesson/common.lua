@@ -275,6 +275,7 @@ end
 common.FED = setmetatable({
   source = "SELECT order_id, order_date, amount, updated_at FROM feed",
   books = {
+    name = "orders", copied = "feed", days = "SELECT order_date, COUNT(*), SUM(amount) FROM orders GROUP BY order_date",
     bad = "SELECT o.order_date FROM orders o WHERE NOT EXISTS (SELECT 1 FROM feed f " ..
           "WHERE f.order_id = o.order_id AND f.order_date = o.order_date AND f.amount IS NOT DISTINCT FROM o.amount)",
     mend = "UPDATE feed SET amount = (SELECT o.amount FROM orders o WHERE o.order_id = feed.order_id) WHERE order_date = :day",

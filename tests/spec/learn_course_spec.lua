@@ -248,6 +248,24 @@ describe("the course's timeline", function()
     assert.equal(out:match("\nJanuary[^\n]*"):find "26" - 1, column(out, "o104 corrected"))
   end)
 
+  it("shows a NULL total as NULL, and the books of a day beside what is copied", function()
+    local c = Course.new()
+    for _, id in ipairs { "14-check-day", "15-safe-backfill" } do
+      c:ok("start", id)
+      c:job(id, Course.lesson(id).solution)
+      has(c:learn("step", { stdin = "\n\n" }).out, id == "14-check-day" and "22.00 <> NULL" or "a run for 2026-01-19")
+      if id == "15-safe-backfill" then c:learn("step", { stdin = "\n\n" }) end
+      local out = c:ok("show", "partitions").out
+      has(out, "order_date  orders        feed          dw_orders",
+          "2026-01-20  1 row, 22.00  1 row, NULL   1 row, NULL   DIFFERS", "orders, the books")
+      lacks(out, "0.00  0.00", " 0.00")
+    end
+    c:ok("start", "12")
+    has(c:ok("show", "partitions").out, "22.00              NULL  DIFFERS")
+    c:ok("start", "S5")
+    has(c:ok("show", "partitions").out, "2026-01-03  3600.00", "2026-01-11  no row ", "EXTRA")
+  end)
+
   it("draws what show is asked for, within 80 columns", function()
     local c = at_02()
     for _ = 1, 3 do c:learn("step", { stdin = "\n\n" }) end
@@ -255,7 +273,7 @@ describe("the course's timeline", function()
 run 01-26                            [===============================)
              wrote nothing
 ]])
-    has(c:ok("show", "partitions").out, "2026-01-20       1          1          22.00              0.00  DIFFERS",
+    has(c:ok("show", "partitions").out, "2026-01-20       1          1          22.00              NULL  DIFFERS",
         "2026-01-21       1          1          70.00             70.00  equal")
     has(c:ok("show", "diff").out, "STALE       order_id 105", "warehouse   amount NULL", "short by 22.00")
     has(c:ok("show", "state").out, "source: orders", "warehouse: dw_orders", "warehouse: wm", "2026-01-26")
