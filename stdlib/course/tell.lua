@@ -190,7 +190,7 @@ function tell.step(play, step, total)
                 (step.result.differs > 0 and "the day differs" or "equal") or step.result.error.text)
   elseif step.kind == "check" then
     if play.failed == step then say("ERROR", step.result.error.text) end
-    for _, d in ipairs(step.differences) do say("key " .. tostring(d.value or ""), d.why) end
+    for _, d in ipairs(step.differences) do say(d.value and "key " .. tostring(d.value) or "wrong", d.why) end
     if play.failed ~= step and #step.differences == 0 then say("names", "every row that differs") end
   elseif step.result then lines_of_run(play, step, say) end
   return table.concat(out, "\n") .. "\n"

@@ -3,10 +3,37 @@
 --
 -- A job with reconcile is compared day by day, as lrun reconcile --rows does. A job that
 -- reads the parameter check (the first day) compares by itself: it is run on a copy with
--- it, and what it prints, or its error, must name the keys.
+-- it, and what it prints, or its error, must name the keys. Neither may write.
 local data = require "engine.data"
+local quote = require("engine.sandbox").quote
 local truth = require "engine.truth"
 local weekly = {}
+
+-- The rows of each table of the warehouse as one text, but for those of lrun's own.
+local function contents(box)
+  local out = {}
+  for _, name in ipairs(box:tables "warehouse") do
+    if not name:find "^lrun_" then
+      local rows = box:rows("warehouse", "SELECT * FROM " .. quote(name)) or {}
+      for i, row in ipairs(rows) do
+        for k, v in ipairs(row) do row[k] = truth.canon(v) end
+        rows[i] = table.concat(row, "\0")
+      end
+      table.sort(rows)
+      out[name] = table.concat(rows, "\1")
+    end
+  end
+  return out
+end
+
+-- The tables that are not as they were, in order.
+local function changed(before, after)
+  local out = {}
+  for name, rows in pairs(before) do if after[name] ~= rows then out[#out + 1] = name end end
+  for name in pairs(after) do if not before[name] then out[#out + 1] = name end end
+  table.sort(out)
+  return out
+end
 
 local function by_lrun(self, step, first, last)
   local said, checks, differs = {}, 0, 0
@@ -21,20 +48,21 @@ local function by_lrun(self, step, first, last)
     end
     checks, differs = checks + result.checks, differs + result.differs
   end
-  return table.concat(said, "\n"), checks > 0, differs > 0
+  return table.concat(said, "\n"), checks > 0, differs > 0, contents(self.box)
 end
 
--- Nil where the job has an error.
+-- What it says, whether it looks, whether it differs, and the tables that it leaves. Nil
+-- where the job has an error.
 local function look(self, step, first, last)
-  local o = { run_start = step.run_start, params = { check = first } }
-  local result, _, _, prints = self:rehearse(step.before, o)
+  local o = { run_start = step.run_start, params = { check = first }, after = contents }
+  local result, _, after, prints = self:rehearse(step.before, o)
   if result.params_read and result.params_read.check then
     if result.limit then
       step.result = result
       return nil
     end
     prints[#prints + 1] = result.error and result.error.text
-    return table.concat(prints, "\n"), true, result.status ~= 0
+    return table.concat(prints, "\n"), true, result.status ~= 0, after
   end
   return by_lrun(self, step, first, last)
 end
@@ -60,7 +88,8 @@ function weekly.play(self, e, at)
   local step = self:begin("check", e, at)
   step.differences = {}
   local first, last = v:date(e.check[1]), v:date(e.check[2])
-  local said, looks, cries = look(self, step, first, last)
+  local was = contents(self.box)
+  local said, looks, cries, left = look(self, step, first, last)
   if not said then
     self.failed = step
     return false
@@ -68,6 +97,8 @@ function weekly.play(self, e, at)
   local function miss(id, why)
     step.differences[#step.differences + 1] = { key = id and truth.canon(id) or "", value = id, class = "SILENT", rule = "R9", why = why }
   end
+  local touched = changed(was, left)
+  if #touched > 0 then miss(nil, ("the check changed %s; it must write nothing"):format(table.concat(touched, " and "))) end
   local wrong, right, cried, run = 0, 0, 0, last_run(self)
   local text = said:match "^%s*([^\n]+)"
   text = text and (", it says: " .. text) or ", and says nothing"

@@ -21,6 +21,12 @@ if since ~= "" then
 end
 ]=]
 
+-- They name what differs, and do more than that.
+local REPAIRS = common.CHECK:gsub("error(%b())", [=[execute { "DELETE FROM dw_orders WHERE updated_at >= :since", params = { since = since } }
+    execute { "INSERT INTO dw_orders SELECT * FROM orders WHERE updated_at >= :since", params = { since = since } }
+    print%1]=])
+local GOES_ON = common.CHECK:gsub("error%(", "print("):gsub("\n  return\n", "\n")
+
 local function sql(o)
   return common.job { where = o.where, write = o.write, window = (o.check or common.CHECK) .. (o.window or lookback(3)) }
 end
@@ -148,6 +154,8 @@ source for what comes later still.
       job = sql { check = common.CHECK:gsub("if not d or [^\n]+ then", "if d or not d then"):gsub("error%(", "print(") } },
     { name = "a check that always differs", rule = "R9", class = "SILENT",
       job = sql { check = common.CHECK:gsub("if #wrong > 0 then", "do") } },
+    { name = "a check that repairs", rule = "R9", class = "SILENT", job = sql { check = REPAIRS } },
+    { name = "a check that moves the watermark", rule = "R9", class = "SILENT", job = sql { check = GOES_ON } },
   },
   figures = {
     { "SELECT COUNT(*) FROM dw_orders", "warehouse", is = "6" },
