@@ -37,6 +37,7 @@ static int core_prompt(lua_State *L)
         lr_execution_free(&box->x);
         return lr_push_failure(L, &e);
     }
+    box->x.job.reaches = box->config.sandbox;
     return 1;
 }
 

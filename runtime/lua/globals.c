@@ -275,7 +275,7 @@ static int probe_job(lua_State *L)
     if (transaction != NULL && !x->config->sandbox)
         return raise_plain(L, "job: transaction = \"manual\" is refused outside the sandbox of learn",
                            "leave it out: a run is one transaction, and lrun commits it");
-    x->job.manual = transaction != NULL;
+    x->job.manual = x->job.reaches = transaction != NULL;
     return probe_stop(L);
 }
 

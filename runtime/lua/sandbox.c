@@ -60,6 +60,24 @@ static int load_text(lua_State *L)
     return 2;
 }
 
+/* A finalizer runs where nothing can stop it: without hooks, and at the very end. */
+static int set_metatable(lua_State *L)
+{
+    lua_settop(L, 2);
+    if (lua_istable(L, 2)) {
+        lua_pushliteral(L, "__gc");
+        if (lua_rawget(L, 2) != LUA_TNIL) {
+            push_refused(L, "__gc");
+            lua_call(L, 0, 0);
+        }
+        lua_pop(L, 1);
+    }
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    lua_call(L, 2, 1);
+    return 1;
+}
+
 /* The collector works always: a job that stops it only meets its limit sooner. */
 static int count_only(lua_State *L)
 {
@@ -91,6 +109,9 @@ int lr_sandbox(lua_State *L)
     lua_pushcclosure(L, load_text, 1);
     lua_setglobal(L, "load");
     lua_register(L, "collectgarbage", count_only);
+    lua_getglobal(L, "setmetatable");
+    lua_pushcclosure(L, set_metatable, 1);
+    lua_setglobal(L, "setmetatable");
     /* what was loaded is found there too */
     lua_pushnil(L);
     lua_setfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);

@@ -66,8 +66,8 @@ static int call_query(lr_run *run, const lr_args *args, lr_result *out, lr_err *
     lr_place *place;
     lr_sql q;
     const lr_inspection *seen;
-    const char **shadowed;
-    int n;
+    const char **shadowed = NULL;
+    int n = 0;
     if (lr_session_place(run->session, lr_arg_text(&args->named[0], "warehouse"), &place, e) != 0) return -1;
     lr_rowset names = {.place = place, .title = "query"};
     int failed = prepare(run, args, place, &q, &seen, e);
@@ -77,7 +77,7 @@ static int call_query(lr_run *run, const lr_args *args, lr_result *out, lr_err *
         return lr_hint(e, "%s", place == run->session->warehouse ? "use execute" : "a source is never written");
     }
     if (seen->ncolumns == 0) return lr_fail(e, LR_FAILED, "the statement gives no rows");
-    if (lr_inspect_names(run, place, seen, &shadowed, &n, e) != 0) return -1;
+    if (!run->job->reaches && lr_inspect_names(run, place, seen, &shadowed, &n, e) != 0) return -1;
     names.shadowed = shadowed;
     names.nshadowed = n;
     out->kind = LR_RESULT_CURSOR;
@@ -140,9 +140,8 @@ static int call_execute(lr_run *run, const lr_args *args, lr_result *out, lr_err
         lr_fail(e, LR_FAILED, "the statement names a table of the ledger (lrun_*), which lrun only writes");
         return lr_hint(e, "read it with query");
     }
-    if (run->job->manual && writes_source(run, seen, e) != 0) return -1;
-    /* there plain SQL reads the source by its table's name where it is in reach */
-    if (!run->job->manual && lr_inspect_names(run, place, seen, NULL, NULL, e) != 0) return -1;
+    if (run->job->reaches && writes_source(run, seen, e) != 0) return -1;
+    if (!run->job->reaches && lr_inspect_names(run, place, seen, NULL, NULL, e) != 0) return -1;
     out->kind = LR_RESULT_INT;
     out->unknown = run->mode == LR_MODE_PLAN || run->mode == LR_MODE_RECONCILE;
     if (lr_write(run, &q, &out->number, e) != 0) return -1;

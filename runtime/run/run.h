@@ -26,6 +26,7 @@ typedef struct lr_job {
     lr_grain grain;
     int names_grain;      /* job { grain = ... } was given */
     int manual;           /* job { transaction = "manual" }: each statement commits by itself */
+    int reaches;          /* its plain SQL reads a source's table by its name, where that is in reach; in the sandbox */
     int has_logical;
     int64_t logical_start, logical_stop; /* instants */
     char logical_date[48];

@@ -17,8 +17,8 @@ local MOST_WORKERS = 8
 
 local function whole(o, cl, name)
   local n = cl.given[name] and math.tointeger(tonumber(cl.given[name]))
-  if not cl.given[name] or n and n >= 0 then return n, true end
-  fail.usage(o, ("--%s '%s' is no whole number"):format(name, cl.given[name]), ("write --%s 7"):format(name))
+  if not cl.given[name] or n and n >= 0 and n < 2 ^ 31 then return n, true end
+  fail.usage(o, ("--%s '%s' is no whole number up to 2147483647"):format(name, cl.given[name]), ("write --%s 7"):format(name))
   return nil, false
 end
 
@@ -58,7 +58,8 @@ local function each(o, l, paths, seed, variants, take)
   end
   for i = 1, n do begin(i) end
   for i, path in ipairs(paths) do
-    local r = waiting[i]()
+    local ok, r = pcall(waiting[i])
+    if not ok then r = { status = 5, problem = ("%s: it cannot be looked at: %s"):format(path, tostring(r)) } end
     if r.status == 130 then return 130 end
     if r.problem then
       r = { file = path, requirements = {}, exit = r.status, error = r.problem, limit = r.status == 4 and "time" or nil }

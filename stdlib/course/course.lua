@@ -31,13 +31,17 @@ local commands = {
   start = function(s, a) return talk.start(s, a[1]) end,
   next = function(s) return talk.next(s) end,
   reset = function(s, a) return talk.reset(s, a) end,
-  help = function(s)
+  help = function(s, a)
+    if a[1] then
+      s.page(a[1])
+      return 0
+    end
     s:show(manual.lines() .. "\n")
     return 0
   end,
 }
 
-local MOST = { ["goto"] = 1, check = 1, show = 1, text = 1, start = 1 }
+local MOST = { help = 1, ["goto"] = 1, check = 1, show = 1, text = 1, start = 1 }
 
 local names = {}
 for name in pairs(commands) do names[#names + 1] = name end
@@ -80,7 +84,7 @@ local function run(s, name, a)
   if #a > (MOST[name] or 0) then return s.usage(("%s: \"%s\" is one word too many"):format(name, a[#a]), "see help") end
   local ok, status = pcall(commands[name], s, a)
   if ok then return status end
-  if type(status) ~= "table" then error(status, 0) end
+  if type(status) ~= "table" then status = { status = 1, message = tostring(status) } end
   return fail.show(status, s.o.json)
 end
 

@@ -13,7 +13,7 @@ local function clock(play, l)
 end
 
 local function open(box, at)
-  return core.prompt { run_start = at, allow_open = true, lock_timeout_ms = 2000, params = {}, max_memory = 2 ^ 28 // 1,
+  return core.prompt { sandbox = true, run_start = at, allow_open = true, lock_timeout_ms = 2000, params = {}, max_memory = 2 ^ 28 // 1,
     on_event = function(event, fields)
       if event == "print" or event == "note" then core.write(tostring(fields.message) .. "\n") end
     end,

@@ -326,20 +326,20 @@ end
 function diverge.silent(play)
   local want, before = play.history.window, nil
   if not want or play.first then return nil end
-  local previous
+  local previous, ended -- the run before; whether one has come to its end
   for _, s in ipairs(diverge.windows(play)) do
     local w, run = s.window, data.ms(s.run_start)
     local rule, why
     if want.day then
       if s.day and w.column == want.column or w.all then rule, why = beside_the_day(s) end
     elseif want.newest then -- the end is what is newest: what comes later is above the mark
-      if before and (w.all or w.column and not w.start) then
+      if ended and (w.all or w.column and not w.start) then
         rule, why = "R1", "the run reads rows that earlier runs have loaded, back to the first"
       elseif w.column == want.column then
         why = misplaced(s)
         rule = why and "R18"
       end
-    elseif want.only and before and (w.all or (w.column and not w.start)) then
+    elseif want.only and ended and (w.all or (w.column and not w.start)) then
       rule, why = "R1", "the run reads rows that earlier runs have loaded, back to the first"
     elseif stood_still(previous, s) then
       rule, why = "R1", ("the window begins at %s once more: the watermark has not moved"):format(data.text(w.start))
@@ -364,7 +364,7 @@ function diverge.silent(play)
       return { step = s, class = "SILENT", rule = rule, evidence = why .. "; the X-ray sees " .. xray.text(w),
                runs = diverge.windows(play, s) }
     end
-    before, previous = w, s
+    before, previous, ended = w, s, ended or not s.crashed
   end
 end
 

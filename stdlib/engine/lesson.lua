@@ -127,10 +127,14 @@ local function check(t, where)
   return t
 end
 
+-- By its name, or the beginning of one that no other has: 05, s1.
 function lesson.find(id)
+  local begun
   for _, known in ipairs(lesson.list) do
     if known == id then return require("lesson." .. id) end
+    if #id >= 2 and known:sub(1, #id):lower() == id:lower() then begun = begun == nil and known or false end
   end
+  if begun then return require("lesson." .. begun) end
   local near = core.nearest(id, lesson.list)
   return nil, { status = 2, message = ("no scenario is named \"%s\""):format(id),
                 hint = near and ("did you mean %s?"):format(near) or "known: " .. table.concat(lesson.list, ", ") }

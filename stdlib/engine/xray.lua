@@ -40,7 +40,9 @@ local function arrivals(play, step, probe, canaries)
       local rows = box:rows("warehouse", ("SELECT DISTINCT %s FROM %s WHERE %s > %d"):format(
         quote(probe.key), quote(probe.target), quote(probe.key), FIRST_ID))
       local set = {}
-      for _, row in ipairs(rows or {}) do set[row[1] - FIRST_ID] = true end
+      for _, row in ipairs(rows or {}) do
+        if math.type(row[1]) == "integer" then set[row[1] - FIRST_ID] = true end -- a job may write text there
+      end
       return set
     end,
   }, function(box) box:exec("source", plant(probe, table_, canaries, play.variant)) end)

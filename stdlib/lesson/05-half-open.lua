@@ -51,7 +51,7 @@ The job of this lesson asks with BETWEEN, and writes with a plain INSERT.
   },
   truth = common.TRUTH,
   probe = common.probe(),
-  window = { column = "updated_at" },
+  window = { column = "updated_at", only = true },
   requires = { { id = "R4", night = 3 }, { id = "R3", night = 3 }, { id = "R5", night = 3 } },
   hints = {
     "Look at the brackets on the time line. On which day do two windows meet, and who stands there?",

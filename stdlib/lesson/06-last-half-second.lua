@@ -56,7 +56,7 @@ On 2026-01-21 at 23:59:59.500 a customer places order 107, for 12.00.
   },
   truth = common.TRUTH,
   probe = common.probe { times = true },
-  window = { column = "updated_at" },
+  window = { column = "updated_at", only = true },
   requires = { { id = "R4", night = 3 }, { id = "R3", night = 3 } },
   hints = {
     "How long is the time between the end of one window and the start of the next? Does a clock have a value in there?",

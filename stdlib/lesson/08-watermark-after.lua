@@ -52,7 +52,7 @@ and on 2026-01-28 when it has written. Each time there is a retry.
   },
   truth = common.TRUTH,
   probe = common.probe { times = true },
-  window = { column = "updated_at" },
+  window = { column = "updated_at", only = true },
   requires = { { id = "R6", night = 2 }, { id = "R7", night = 6 }, { id = "R11", night = 3 }, { id = "R3", night = 2 } },
   hints = {
     "Put your finger on the line where the machine stops. Which statements are kept by then, and which never happen?",

@@ -69,7 +69,7 @@ about one of them.
   },
   truth = common.TRUTH,
   probe = common.probe { times = true },
-  window = { column = "updated_at" },
+  window = { column = "updated_at", only = true },
   requires = { { id = "R8", night = 4 }, { id = "R2", night = 2 }, { id = "R3", night = 4 } },
   hints = {
     "How far before the watermark is the stamp of the late row? The window has to begin there, or earlier.",

@@ -108,7 +108,7 @@ target with the source.
   },
   truth = common.TRUTH,
   probe = common.probe { times = true },
-  window = { column = "updated_at" },
+  window = { column = "updated_at", only = true },
   requires = { { id = "R8", event = 9 }, { id = "R9", event = 12 }, { id = "R3", event = 11 }, { id = "R2", event = 5 } },
   hints = {
     "Read the line \"max\" of lateness. Its lookback is what was needed so far. What was the margin to be?",

@@ -129,7 +129,7 @@ source for what comes later still.
   },
   truth = common.TRUTH,
   probe = common.probe { times = true },
-  window = { column = "updated_at" },
+  window = { column = "updated_at", only = true },
   requires = {
     { id = "R2", event = 10 }, { id = "R4", event = 15 }, { id = "R7", event = 10 }, { id = "R8", event = 10 },
     { id = "R9", event = 16 },

@@ -371,6 +371,19 @@ describe("what the course keeps", function()
     end
   end)
 
+  it("reads source and warehouse at try by their tables' names", function()
+    local c = at_02()
+    local r = c.world:lrun("learn", "try", { stdin = "SELECT count(*) AS there FROM orders;\nSELECT count(*) AS here FROM dw_orders;\n" ..
+      "DELETE FROM orders;\nSELECT count(*) AS still FROM orders;\nq\n" })
+    has(r.out, "there", "here", "still")
+    has(r.out .. r.err, "a source is never written")
+  end)
+
+  it("tells of a primitive at its prompt", function()
+    local c = at_02()
+    has(c:lines("help window", "lrun help merge", "q").out, "half-open window", "update where the key matches")
+  end)
+
   it("survives a kill at any moment", function()
     local c = at_02()
     local rnd, seed = math.random, "seed " .. random.seed()

@@ -78,6 +78,36 @@ describe("learn grade of a folder", function()
     assert.same({ "class/ann/job.lua 4 0 met", "class/ben/job.lua 4 1 MISSED", "class/cat/job.lua 4 5 not reached" }, seen)
   end)
 
+  it("takes a key of text, and a finalizer that would never end, for what they are", function()
+    local w = class {
+      ann = 'job { transaction = "manual" }\nexecute "INSERT INTO dw_orders VALUES (\'abc\', \'2026-01-20\', 1, \'2026-01-20\')"\n',
+      ben = 'job { transaction = "manual" }\nsetmetatable({}, { __gc = function() while true do end end })\n',
+      cat = MERGE }
+    local r = grade(w, { timeout = 30 })
+    assert.equal(5, r.status, r.err)
+    assert.truthy(r.out:find("class/ann/job.lua  MISSED  R17", 1, true), r.out)
+    assert.truthy(r.out:find("class/ben/job.lua  ERROR   class/ben/job.lua:2: __gc is not there in the sandbox", 1, true), r.out)
+    assert.truthy(r.out:find("class/cat/job.lua  met", 1, true), r.out)
+  end)
+
+  it("refuses a nightly full copy where only the window is to be read", function()
+    local w = World.new { source = false, warehouse = false }
+    w:write("job.lua", 'job { transaction = "manual" }\nexecute { "BEGIN" }\nexecute { "DELETE FROM dw_orders" }\n' ..
+      'execute { "INSERT INTO dw_orders SELECT order_id, order_date, amount, updated_at FROM orders" }\nexecute { "COMMIT" }\n')
+    for id, status in pairs { ["02-created-date"] = 0, ["05-half-open"] = 1, ["09"] = 1, ["10"] = 1, s2 = 1 } do
+      local r = w:lrun("learn", "grade", "job.lua", "--scenario", id)
+      assert.equal(status, r.status, id .. r.out .. r.err)
+      if status == 1 then assert.truthy(r.out:find("R1   MISSED", 1, true), id .. r.out) end
+    end
+  end)
+
+  it("reads the source's tables by their names in plain SQL, and writes none", function()
+    local w = World.new { source = false, warehouse = false }
+    w:write("job.lua", 'job { transaction = "manual" }\nerror("rows " .. #query { "SELECT * FROM orders" })\n')
+    local r = w:lrun("learn", "grade", "job.lua", "--scenario", "02-created-date")
+    assert.truthy(r.err:find("rows 6", 1, true), r.err)
+  end)
+
   it("writes JUnit's XML, with what a CI counts", function()
     local w = class { ann = MERGE, ben = CREATED, cat = BROKEN:gsub("nil %+ 1", 'error("<&\\">")') }
     local r = grade(w, "--junit", "grades.xml")
