@@ -34,7 +34,7 @@ return function(s, at)
   if status then return status end
   local prompt, e = open(box.box, got.at)
   if not prompt then error(e, 0) end
-  s:show(("A copy of the databases %s; the clock says %s.\n" ..
+  s:show(("A copy of the databases %s. The clock says %s.\n" ..
           "SQL and primitives; nothing here counts. tables: what there is; q goes back.\n"):format(
           got.n == 0 and "before the first step" or "after step " .. got.n, got.at))
   require "prompt"(prompt, function(label) return s:read(label) end, { label = "try", page = function(topic) s.page(topic) end })

@@ -51,7 +51,8 @@ These nights are not all quiet:
 
 After a stop the same job is started again. Each night must read what changed
 since the last run that went well, and not the whole table. At the end no
-order may be missing, old, or there two times.
+order may be missing, old, or there two times; and at no moment, also after a
+stop, may an order that was there be gone.
 ]],
   hints = {
     "Draw the eight windows one below the other. Where does each begin and end, and which of them holds an order that is stamped " ..
@@ -65,8 +66,8 @@ order may be missing, old, or there two times.
 Eight nights, and each of the faults that they provoke is silent: the run ends
 well, and a row is missing, old, or doubled. The late payments need a window
 on the last change. The order at midnight needs half-open windows. The run
-that came twice, and the retries, need a write by key. The stops need the rows
-and the watermark in one transaction, or the watermark last.
+that came twice, and the retries, need a write by key. The stops need a write
+that happens whole or not at all, and the watermark in it or after it.
 
 The rule: read [watermark, run_start) of the last change, write by key, and
 move the watermark with the rows or after them.
