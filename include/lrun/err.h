@@ -59,7 +59,12 @@ void lr_err_refused(lr_err *e, const char *decl, const char *name, const char *k
 
 void lr_err_clear(lr_err *e);
 
-/* "where: step: message" and, on a line of its own, "  hint: ...".
+/* A text of somebody else's, as it may go to a terminal: control characters but
+ * line break and tab are written as their bytes, \x1b. What is visible stays as it
+ * is, so a text may pass twice. Returns the length needed. */
+size_t lr_visible(const char *text, size_t n, char *out, size_t size);
+
+/* "where: step: message" and, on a line of its own, "  hint: ...", visible.
  * Never contains a line break inside a field. Returns the length needed. */
 size_t lr_err_format(const lr_err *e, char *out, size_t size);
 

@@ -98,20 +98,58 @@ static void put_text(sink *s, const char *z)
     while (*z) put(s, *z++);
 }
 
+/* Puts the character at z, of which n bytes are there, and returns how many it
+ * took. C1 controls, which begin a sequence too, are two bytes in UTF-8. */
+static size_t put_visible(sink *s, const char *z, size_t n)
+{
+    unsigned char c = (unsigned char)z[0];
+    size_t took = c == 0xC2 && n > 1 && ((unsigned char)z[1] & 0xE0) == 0x80 ? 2 : 1;
+    if (took == 1 && ((c >= 0x20 && c != 0x7F) || c == '\n' || c == '\t')) {
+        put(s, z[0]);
+        return 1;
+    }
+    for (size_t i = 0; i < took; i++) {
+        char hex[8];
+        snprintf(hex, sizeof hex, "\\x%02x", (unsigned)(unsigned char)z[i]);
+        put_text(s, hex);
+    }
+    return took;
+}
+
+static void put_end(sink *s)
+{
+    if (s->size == 0) return;
+    size_t end = s->len < s->size ? s->len : s->size - 1;
+    s->out[end] = 0;
+    if (end < s->len) drop_partial_character(s->out, end);
+}
+
+size_t lr_visible(const char *text, size_t n, char *out, size_t size)
+{
+    sink s = { out, size, 0 };
+    for (size_t i = 0; i < n;) i += put_visible(&s, text + i, n - i);
+    put_end(&s);
+    return s.len;
+}
+
 /* Messages of servers hold line breaks and tabs; a run of them is one space. */
 static void put_line(sink *s, const char *z)
 {
     int pending = 0, any = 0;
-    for (; *z; z++) {
+    while (*z) {
         if (*z == '\n' || *z == '\r' || *z == '\t' || *z == '\v' || *z == '\f') {
             pending = any;
+            z++;
             continue;
         }
-        if (pending && *z == ' ') continue;
+        if (pending && *z == ' ') {
+            z++;
+            continue;
+        }
         if (pending) put(s, ' ');
         pending = 0;
         any = 1;
-        put(s, *z);
+        z += put_visible(s, z, z[1] != 0 ? 2 : 1);
     }
 }
 
@@ -131,10 +169,6 @@ size_t lr_err_format(const lr_err *e, char *out, size_t size)
         put_text(&s, "\n  hint: ");
         put_line(&s, e->hint);
     }
-    if (size) {
-        size_t end = s.len < size ? s.len : size - 1;
-        out[end] = 0;
-        if (end < s.len) drop_partial_character(out, end);
-    }
+    put_end(&s);
     return s.len;
 }

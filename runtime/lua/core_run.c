@@ -163,18 +163,20 @@ int lr_push_failure(lua_State *L, const lr_err *e)
 
 void lr_push_error(lua_State *L, const lr_err *e)
 {
-    char text[2048];
+    char text[2048], field[sizeof text];
     lr_err_format(e, text, sizeof text);
     const struct {
         const char *name, *value;
     } fields[] = {{"where", e->where}, {"step", e->step}, {"message", e->message}, {"hint", e->hint},
-                  {"sqlstate", e->sqlstate}, {"statement", e->statement}, {"text", text}};
+                  {"sqlstate", e->sqlstate}, {"text", text}};
     lua_createtable(L, 0, 10);
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         if (fields[i].value[0] == 0) continue;
-        lua_pushstring(L, fields[i].value);
+        lr_visible(fields[i].value, strlen(fields[i].value), field, sizeof field);
+        lua_pushstring(L, field);
         lua_setfield(L, -2, fields[i].name);
     }
+    if (e->statement[0] != 0) lr_set_text(L, "statement", e->statement); /* as it was run */
     lua_pushinteger(L, e->status == LR_OK ? LR_FAILED : e->status);
     lua_setfield(L, -2, "status");
     if (e->code != 0) {

@@ -59,10 +59,25 @@ static int core_flush(lua_State *L)
     return 1;
 }
 
-static int core_warn(lua_State *L)
+/* core.visible(text): with control characters written as their bytes */
+static int core_visible(lua_State *L)
 {
     size_t n;
     const char *text = luaL_checklstring(L, 1, &n);
+    size_t size = lr_visible(text, n, NULL, 0);
+    luaL_Buffer b;
+    char *to = luaL_buffinitsize(L, &b, size + 1);
+    lr_visible(text, n, to, size + 1);
+    luaL_pushresultsize(&b, size);
+    return 1;
+}
+
+/* Much of what is told here somebody else wrote, and none of it is coloured. */
+static int core_warn(lua_State *L)
+{
+    size_t n;
+    core_visible(L);
+    const char *text = lua_tolstring(L, -1, &n);
     fflush(out);
     fwrite(text, 1, n, stderr);
     fflush(stderr);
@@ -351,7 +366,7 @@ static int core_edit_close(lua_State *L)
 void lr_open_core_terminal(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"write", core_write}, {"flush", core_flush}, {"warn", core_warn}, {"isatty", core_isatty}, {"width", core_width}, {"height", core_height},
+        {"write", core_write}, {"flush", core_flush}, {"warn", core_warn}, {"visible", core_visible}, {"isatty", core_isatty}, {"width", core_width}, {"height", core_height},
         {"typed", core_typed},
         {"now", core_now}, {"ticks", core_ticks}, {"deadline", core_deadline}, {"signal", core_signal},
         {"clear_signal", core_clear_signal}, {"mkdir", core_mkdir}, {"tempdir", core_tempdir}, {"stat", core_stat}, {"cwd", core_cwd},

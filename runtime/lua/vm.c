@@ -140,23 +140,28 @@ int lr_raise(lua_State *L, lr_err *e)
     return lua_error(L);
 }
 
-/* A Lua error's text as an error: "file:line: message" gives where apart. */
-static void from_text(lr_vm *vm, const char *text, lr_err *e)
+/* The Lua error on top as an error: "file:line: message" gives where apart. */
+static void from_text(lr_vm *vm, lua_State *L, lr_err *e)
 {
-    lr_fail(e, LR_FAILED, "%s", text);
+    size_t length;
+    const char *raised = lua_tolstring(L, -1, &length);
+    char text[sizeof e->where + sizeof e->message];
+    lr_visible(raised, length, text, sizeof text); /* a zero byte is no end of it */
     const char *p = text;
     while ((p = strchr(p, ':')) != NULL) {
         size_t digits = strspn(p + 1, "0123456789");
         if (digits > 0 && p[digits + 1] == ':' && p[digits + 2] == ' ') {
             size_t n = (size_t)(p - text) + digits + 1;
-            if (n >= sizeof e->where) return;
+            if (n >= sizeof e->where) break;
             memcpy(e->where, text, n);
             e->where[n] = 0;
-            snprintf(e->message, sizeof e->message, "%s", text + n + 2);
+            lr_fail(e, LR_FAILED, "%s", text + n + 2);
             return;
         }
         p++;
     }
+    lr_fail(e, LR_FAILED, "%s", text);
+    if (p != NULL) return;
     if (vm->job != NULL) snprintf(e->where, sizeof e->where, "%s", vm->job->path);
 }
 
@@ -180,7 +185,7 @@ static void take_error(lr_vm *vm, lua_State *L, int status, lr_err *e)
         memcpy(e->where, vm->over_at, sizeof e->where < sizeof vm->over_at ? sizeof e->where : sizeof vm->over_at);
     } else if (lr_stop_poll(NULL)) {
         lr_err where = {0};
-        if (lua_type(L, -1) == LUA_TSTRING) from_text(vm, lua_tostring(L, -1), &where);
+        if (lua_type(L, -1) == LUA_TSTRING) from_text(vm, L, &where);
         if (vm->run != NULL && vm->run->doomed) where = vm->run->first;
         lr_stop_reason(NULL, e);
         memcpy(e->where, where.where, sizeof e->where);
@@ -194,10 +199,8 @@ static void take_error(lr_vm *vm, lua_State *L, int status, lr_err *e)
         else if (vm->job != NULL && vm->job->path != NULL) snprintf(e->where, sizeof e->where, "%s", vm->job->path);
     } else if (lua_type(L, -1) == LUA_TSTRING && is_raised(vm, lua_tostring(L, -1))) {
         *e = vm->raised;
-    } else if (lua_type(L, -1) == LUA_TSTRING) {
-        from_text(vm, lua_tostring(L, -1), e);
-    } else if (lua_type(L, -1) == LUA_TNUMBER) {
-        from_text(vm, lua_tostring(L, -1), e);
+    } else if (lua_isstring(L, -1)) { /* or a number */
+        from_text(vm, L, e);
     } else {
         lr_fail(e, LR_FAILED, "the job raised an error that is a %s", luaL_typename(L, -1));
         if (vm->error_at[0] != 0) snprintf(e->where, sizeof e->where, "%s", vm->error_at);

@@ -74,14 +74,21 @@ local function parse(line)
   return a
 end
 
+-- What was typed, as it is told: a line that was pasted may be long.
+local LONGEST = 60
+local function cut(word)
+  local after = utf8.len(word) and utf8.offset(word, LONGEST + 1) or not utf8.len(word) and LONGEST + 1
+  return after and after <= #word and word:sub(1, after - 1) .. "..." or word
+end
+
 local function unknown(s, word)
   local near = core.nearest(word:lower(), names)
-  return s.usage(("\"%s\" is no word of the course"):format(word), near and ("did you mean %s?"):format(near) or "help lists them")
+  return s.usage(("\"%s\" is no word of the course"):format(cut(word)), near and ("did you mean %s?"):format(near) or "help lists them")
 end
 
 -- A command; its errors are told, and the course goes on.
 local function run(s, name, a)
-  if #a > (MOST[name] or 0) then return s.usage(("%s: \"%s\" is one word too many"):format(name, a[#a]), "see help") end
+  if #a > (MOST[name] or 0) then return s.usage(("%s: \"%s\" is one word too many"):format(name, cut(a[#a])), "see help") end
   local ok, status = pcall(commands[name], s, a)
   if ok then return status end
   if type(status) ~= "table" then status = { status = 1, message = tostring(status) } end
@@ -113,7 +120,7 @@ local function loop(s)
     local line, why = s.typed, nil
     s.typed = nil
     if not line then line, why = s:read "learn> " end
-    if line and not core.isatty(0) then core.write("\nlearn> " .. line .. "\n") end
+    if line and not core.isatty(0) then core.write("\nlearn> " .. core.visible(line) .. "\n") end
     if not line and why == "interrupt" then core.clear_signal()
     elseif not line then break
     elseif line:find "%S" then

@@ -62,9 +62,9 @@ end
 -- is: what the learner's own play gives, or nil where it was not asked.
 function predict.tell(p, answer, is)
   local right = said_as(p)
-  local text = ("You said %s. It is %s. "):format(answer, right)
+  local text = ("You said %s. It is %s. "):format(core.visible(answer), right)
   if answer == "" then text = ("It is %s. "):format(right)
-  elseif same(answer, p.is) then text = ("You said %s, and so it is. "):format(answer) end
+  elseif same(answer, p.is) then text = ("You said %s, and so it is. "):format(core.visible(answer)) end
   text = text .. plain(p.why)
   if is and not same(is, p.is) then text = text .. (" (With your job it is %s.)"):format(is) end
   return wrap(text, "ANSWER   ", 9) .. "\n"

@@ -138,6 +138,17 @@ static void errors(void)
     lr_err_format(&e, out, sizeof out);
     CHECK_STR(out, "line 1 line 2 line 3");
 
+    lr_err_clear(&e);
+    lr_fail(&e, LR_FAILED, "%s", "a\x1b[31m \x7f \xc2\x9b \xc3\xa9 \xc2\xa0 \xc2");
+    lr_err_format(&e, out, sizeof out);
+    CHECK_STR(out, "a\\x1b[31m \\x7f \\xc2\\x9b \xc3\xa9 \xc2\xa0 \xc2");
+    CHECK_INT((int64_t)lr_visible("\0\n\t\xc2", 4, out, sizeof out), 7);
+    CHECK_STR(out, "\\x00\n\t\xc2");
+    CHECK_INT((int64_t)lr_visible(out, 7, small, sizeof small), 7); /* twice is as once */
+    CHECK_STR(small, out);
+    CHECK_INT((int64_t)lr_visible("\r\r", 2, small, 4), 8);
+    CHECK_STR(small, "\\x0");
+
     char wide[2000];
     for (int shift = 0; shift < 4; shift++) { /* a cut never splits a character */
         memset(wide, 'x', (size_t)shift);

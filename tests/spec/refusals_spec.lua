@@ -178,3 +178,55 @@ describe("an endless job", function()
     refused("job {}\nlocal function f() return 1 + f() end\nf()", { "job.lua:2", "overflow", hint = false })
   end)
 end)
+
+describe("control characters in an error", function()
+  local COURSE = { source = false, warehouse = false }
+  local RAW = [[error("a\27[31mRED\27]0;pwn\7\n\0x \u{e9} \u{1F600} \u{9b}1m \127")]]
+  local SEEN = [[job.lua:2: a\x1b[31mRED\x1b]0;pwn\x07 \x00x é 😀 \xc2\x9b1m \x7f]]
+
+  -- The text is told, and nothing that a terminal would act upon.
+  local function visible(r, word)
+    local text = r.out .. r.err
+    assert.is_truthy(text:find(word, 1, true), text)
+    assert.is_nil(text:find "[%z\1-\8\11-\31\127]", text)
+    assert.is_nil(text:find("\u{9b}", 1, true), text)
+  end
+
+  it("of a job are written as their bytes, in the ledger too", function()
+    local w = world.new()
+    w:job("job", "job {}\n" .. RAW)
+    local r = w:lrun "job.lua"
+    assert.equal(1, r.status)
+    visible(r, SEEN)
+    assert.equal(SEEN, w:last_run().error)
+    visible(w:lrun("runs", "job.lua"), "RED")
+    visible(w:lrun("job.lua", "--json"), SEEN)
+  end)
+
+  it("of SQL are written as their bytes", function()
+    local w = world.new()
+    w:job("job", [[job {} query { "SELECT \27 x" }]])
+    visible(w:lrun "job.lua", [[unrecognized token: "\x1b"]])
+    assert.is_truthy(w:last_run().error:find([["\x1b"]], 1, true))
+  end)
+
+  it("of a learner's job are written as their bytes", function()
+    local w = world.new(COURSE)
+    w:job("job", "job {}\n" .. RAW)
+    visible(w:lrun("learn", "grade", "job.lua", "--scenario", "02-created-date"), SEEN)
+    w:ok("learn", "start", "02")
+    w:write("lrun-course/02-created-date/job.lua", "job {}\n" .. RAW)
+    visible(w:lrun("learn", "check"), SEEN)
+    visible(w:lrun("learn", "step"), [[\x1b[31mRED]])
+  end)
+
+  it("of a word typed at the course's prompt are written as their bytes, and the word is cut", function()
+    local w = world.new(COURSE)
+    local r = w:lrun("learn", { stdin = "a\27[31mb\n" .. ("é"):rep(61) .. "\n" .. ("\255"):rep(61) .. "\nstep 1 \27]0;x\n" })
+    visible(r, [["a\x1b[31mb" is no word of the course]])
+    assert.is_truthy(r.err:find('"' .. ("é"):rep(60) .. '..." is no word', 1, true), r.err)
+    assert.is_truthy(r.err:find('"' .. ("\255"):rep(60) .. '..." is no word', 1, true), r.err)
+    assert.is_truthy(r.err:find([["\x1b]0;x" is one word too many]], 1, true), r.err)
+    visible(w:lrun("learn", "w\27[31m"), [["w\x1b[31m" is no word]])
+  end)
+end)
