@@ -3,6 +3,7 @@
 -- prediction is what the engine gives; the texts are whole and fit a terminal.
 local data = require "engine.data"
 local grade = require "engine.grade"
+local rules = require "engine.rules"
 local sandbox = require "engine.sandbox"
 local timeline = require "engine.timeline"
 local truth = require "engine.truth"
@@ -29,6 +30,31 @@ local function matches(result, mutant)
   return true
 end
 
+-- What is graded must be a rule, and be proved by something that happens: runs is how many
+-- runs the solution's play has.
+local function required(lesson, runs, problem)
+  for i, r in ipairs(lesson.requires) do
+    local id = type(r) == "table" and r.id
+    local where = ("requires, entry %d"):format(i)
+    if type(r) ~= "table" then
+      problem(where .. ": it is no table")
+    elseif not rules[id] then
+      problem(("%s: %s is no rule; the rules are R1 to R18"):format(where, id == nil and "it has no id, and nothing" or tostring(id)))
+    elseif not r.night and not r.event then
+      problem(("%s: %s names neither the night nor the event that proves it"):format(where, id))
+    end
+    local function within(name, most, of)
+      local n = type(r) == "table" and r[name]
+      if not n then return end
+      if math.type(n) ~= "integer" or n < 1 or n > most then
+        problem(("%s: %s = %s, and the story has %d %s"):format(where, name, tostring(n), most, of))
+      end
+    end
+    within("night", runs, runs == 1 and "run" or "runs")
+    within("event", #lesson.events, #lesson.events == 1 and "event" or "events")
+  end
+end
+
 local function jobs(lesson, box, say, problem)
   local starter = grade.one(lesson, lesson.starter, 0, box, "starter")
   if starter.status == 0 then problem "the starter passes" end
@@ -45,6 +71,7 @@ local function jobs(lesson, box, say, problem)
         problem(("%s fails with seed %d: %s"):format(g.name, seed, r.cause and grade.evidence(r.cause) or r.failed.text))
         break
       end
+      if seed == 0 and g.job == lesson.solution then required(lesson, grade.nights(r.play), problem) end
       if seed == SEEDS - 1 then say("passes", ("%s, %d seeds"):format(g.name, SEEDS)) end
     end
   end

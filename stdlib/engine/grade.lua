@@ -15,6 +15,8 @@ local function nights(play, upto)
   return n
 end
 
+grade.nights = nights
+
 local function count(n, word) return ("%d %s%s"):format(n, word, n == 1 and "" or "s") end
 
 local function met(play)

@@ -116,14 +116,16 @@ local function wrong_predict(list)
   end
 end
 
+local AN_EXAMPLE = "lrun learn author new FILE.lua writes a whole one, with what each field means"
+
 local function check(t, where)
-  if type(t) ~= "table" then return nil, { status = 2, message = where .. " returns no table", hint = "see lrun help learn" } end
+  if type(t) ~= "table" then return nil, { status = 2, message = where .. " returns no table", hint = AN_EXAMPLE } end
   local why
   for _, name in ipairs(NEEDS) do
     if t[name] == nil then why = name .. " is missing" break end
   end
   why = why or wrong_type(t, FIELDS) or wrong_list(t.hints, "hints") or wrong_predict(t.predict)
-  if why then return nil, { status = 2, message = ("%s: %s"):format(where, why), hint = "see the head of stdlib/engine/lesson.lua" } end
+  if why then return nil, { status = 2, message = ("%s: %s"):format(where, why), hint = AN_EXAMPLE } end
   return t
 end
 

@@ -22,7 +22,8 @@ end
 ]=]
 
 -- They name what differs, and do more than that.
-local REPAIRS = common.CHECK:gsub("error(%b())", [=[execute { "DELETE FROM dw_orders WHERE updated_at >= :since", params = { since = since } }
+local REPAIRS = common.CHECK:gsub("error(%b())", [=[
+    execute { "DELETE FROM dw_orders WHERE updated_at >= :since", params = { since = since } }
     execute { "INSERT INTO dw_orders SELECT * FROM orders WHERE updated_at >= :since", params = { since = since } }
     print%1]=])
 local GOES_ON = common.CHECK:gsub("error%(", "print("):gsub("\n  return\n", "\n")
