@@ -168,44 +168,6 @@ static int core_mkdir(lua_State *L)
     return push_errno(L, mkdir(path, 0777) != 0);
 }
 
-/* A temporary folder's path, and the userdata that takes it away, whatever ends
- * the work: a stop does not let Lua run a line more. */
-static int folder_close(lua_State *L)
-{
-    char *path = luaL_checkudata(L, 1, "lrun.folder"), inside[4400];
-    DIR *d = path[0] != 0 ? opendir(path) : NULL;
-    struct dirent *entry;
-    while (d != NULL && (entry = readdir(d)) != NULL) {
-        snprintf(inside, sizeof inside, "%s/%s", path, entry->d_name);
-        unlink(inside);
-    }
-    if (d != NULL) closedir(d);
-    if (path[0] != 0) rmdir(path);
-    path[0] = 0;
-    return 0;
-}
-
-/* core.tempdir(): the path of a new folder that nobody else can read, and its
- * owner. In memory where the machine has such a place: what is in it need not
- * outlive the process. */
-static int core_tempdir(lua_State *L)
-{
-    char *owned = lua_newuserdatauv(L, 4096, 0);
-    owned[0] = 0;
-    luaL_setmetatable(L, "lrun.folder");
-    const char *own = getenv("TMPDIR");
-    const char *under[] = {"/dev/shm", own != NULL && own[0] != 0 ? own : "/tmp"};
-    char path[4096];
-    for (int i = 0; i < 2; i++) {
-        if (snprintf(path, sizeof path, "%s/lrun-%ld-XXXXXX", under[i], (long)getpid()) >= (int)sizeof path || mkdtemp(path) == NULL) continue;
-        strcpy(owned, path);
-        lua_pushstring(L, path);
-        lua_insert(L, -2);
-        return 2;
-    }
-    return push_errno(L, 1);
-}
-
 /* core.stat(path): "file", "directory", "other" or nil; and when it was changed, in nanoseconds */
 static int core_stat(lua_State *L)
 {
@@ -369,16 +331,9 @@ void lr_open_core_terminal(lua_State *L)
         {"write", core_write}, {"flush", core_flush}, {"warn", core_warn}, {"visible", core_visible}, {"isatty", core_isatty}, {"width", core_width}, {"height", core_height},
         {"typed", core_typed},
         {"now", core_now}, {"ticks", core_ticks}, {"deadline", core_deadline}, {"signal", core_signal},
-        {"clear_signal", core_clear_signal}, {"mkdir", core_mkdir}, {"tempdir", core_tempdir}, {"stat", core_stat}, {"cwd", core_cwd},
+        {"clear_signal", core_clear_signal}, {"mkdir", core_mkdir}, {"stat", core_stat}, {"cwd", core_cwd},
         {"list", core_list},
         {"dates", core_dates}, {"time_value", core_time_value}, {"alive", core_alive}, {"self", core_self}, {"nap", core_nap}, {"edit_open", core_edit_open},
         {"edit_line", core_edit_line}, {"edit_add", core_edit_add}, {"edit_close", core_edit_close}, {NULL, NULL}};
-    lr_new_closed(L, "lrun.folder", folder_close);
-    luaL_getmetatable(L, "lrun.folder");
-    lua_pushvalue(L, -1);
-    lua_setfield(L, -2, "__index");
-    lua_pushcfunction(L, folder_close);
-    lua_setfield(L, -2, "close");
-    lua_pop(L, 1);
     luaL_setfuncs(L, functions, 0);
 }

@@ -100,6 +100,7 @@ static int run_main(lua_State *L)
     lr_open_core_series(L);
     lr_open_core_prompt(L);
     lr_open_core_terminal(L);
+    lr_open_core_folder(L);
     lr_open_core_apart(L);
     lua_pushcfunction(L, core_primitives);
     lua_setfield(L, -2, "primitives");

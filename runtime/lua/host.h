@@ -21,6 +21,7 @@ void lr_open_core_connection(lua_State *L);
 void lr_open_core_series(lua_State *L);
 void lr_open_core_prompt(lua_State *L);
 void lr_open_core_terminal(lua_State *L);
+void lr_open_core_folder(lua_State *L);
 void lr_open_core_apart(lua_State *L);
 
 /* Shared by them: a configuration out of the table at index at. Strings live

@@ -2,6 +2,7 @@
 local World = require "world"
 local cjson = require "cjson"
 local files = require "files"
+local process = require "process"
 
 local MERGE = [[
 job { grain = "day" }
@@ -155,5 +156,61 @@ if tonumber(os.date "%Y") > 2027 then execute { "UPDATE dw_orders SET amount = 0
     local w = class {}
     World.says(grade(w), 2, { "class", "job.lua" })
     World.says(w:lrun("learn", "grade", "nowhere", "--scenario", "S1"), 2, { "nowhere" })
+  end)
+end)
+
+describe("the folder of a sandbox", function()
+  local function shell(text) return (process.sh(text).out:gsub("\n$", "")) end
+  local under = shell "test -w /dev/shm && echo /dev/shm || echo ${TMPDIR:-/tmp}"
+  local dead, live = shell "echo $$", files.read("/proc/self/stat"):match "^%d+"
+  local made = {}
+
+  -- A folder of that name with a file in it, both as old as the words say.
+  local function leave(name, age, file_age)
+    local path = ("%s/lrun-%s"):format(under, name)
+    made[#made + 1] = path
+    assert(os.execute(("mkdir -m 700 %s && echo x > %s/source.db && touch -d '%s' %s/source.db %s"):format(path, path, age, path, path)))
+    if file_age then assert(os.execute(("touch -d '%s' %s/source.db"):format(file_age, path))) end
+    return path
+  end
+
+  local function there(path) return os.execute("test -e " .. path) == true end
+
+  after_each(function()
+    for _, path in ipairs(made) do os.execute("rm -rf " .. path) end
+    made = {}
+  end)
+
+  it("that a killed process left is taken away by the next, and no other", function()
+    local w = class { ann = MERGE }
+    local left = leave(dead .. "-aaaaaa", "2 hours ago")
+    local kept = {
+      leave(dead .. "-bbbbbb", "30 minutes ago"),
+      leave(dead .. "-cccccc", "2 hours ago", "1 minute ago"),
+      leave(live .. "-dddddd", "2 hours ago"),
+      leave(dead .. "-eeeeee.keep", "2 hours ago"),
+      leave("notes-ffffff", "2 hours ago"),
+    }
+    -- What a link leads to is not lrun's, whether the link is the folder or in it.
+    local mine = w:path "mine"
+    assert(os.execute(("mkdir %s && echo x > %s/file && touch -d '2 hours ago' %s/file %s"):format(mine, mine, mine, mine)))
+    local link = ("%s/lrun-%s-gggggg"):format(under, dead)
+    made[#made + 1] = link
+    assert(os.execute(("ln -s %s %s && touch -h -d '2 hours ago' %s"):format(mine, link, link)))
+    local holder = leave(dead .. "-hhhhhh", "2 hours ago")
+    assert(os.execute(("ln -s %s/file %s/link && mkdir %s/below && echo x > %s/below/file"):format(mine, holder, holder, holder)))
+    assert(os.execute(("touch -h -d '2 hours ago' %s/link %s/below/file %s/below %s"):format(holder, holder, holder, holder)))
+    local others
+    if shell "id -u" == "0" then
+      others = leave(dead .. "-iiiiii", "2 hours ago")
+      assert(os.execute("chown 65534 " .. others))
+      kept[#kept + 1] = others
+    end
+
+    assert.equal(0, grade(w).status)
+    assert.is_false(there(left))
+    for _, path in ipairs(kept) do assert.is_true(there(path .. "/source.db"), path) end
+    assert.is_true(there(link .. "/file"))
+    assert.is_true(there(holder .. "/below/file"))
   end)
 end)
