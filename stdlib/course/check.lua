@@ -49,7 +49,8 @@ end
 function check.result(o, l, job, shown, box)
   local r = grade.within(box, l, job, nil, shown)
   local n = r.cause and (r.cause.step.differences and #r.cause.step.differences or 1) or 0
-  local out = { head = ("%s, %s"):format(count(runs(r.play), "run"), count(r.cause and math.max(n, 1) or 0, "difference")),
+  local found = r.failed and "the job has an error" or count(r.cause and math.max(n, 1) or 0, "difference")
+  local out = { head = ("%s, %s"):format(count(runs(r.play), "run"), found),
                 status = r.status, requirements = r.requirements, limit = r.limit,
                 rule = r.cause and r.cause.rule or nil, failed = r.failed and r.failed.text or nil,
                 variant = r.variant and true or false }

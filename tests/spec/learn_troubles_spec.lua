@@ -27,3 +27,20 @@ describe("a weekly check", function()
     c:ok "check"
   end)
 end)
+
+describe("a course", function()
+  local function at_02()
+    local c = Course.new()
+    c:ok("start", "02")
+    return c
+  end
+
+  it("says in the head of a check that the job has an error, and counts no difference", function()
+    local c = at_02()
+    c:job("02-created-date", "error 'no'\n")
+    local r = c:learn "check"
+    assert.equal(5, r.status)
+    has(r.out, "1 run, the job has an error\nERROR   ")
+    assert.is_nil(r.out:find("no difference", 1, true))
+  end)
+end)
