@@ -2,12 +2,13 @@
 local lesson = require "engine.lesson"
 local find = {}
 
+-- Or nil, why, and whether nothing is there.
 function find.text(path)
-  local f, why = io.open(path, "rb")
-  if not f then return nil, why end
-  local text = f:read "a"
+  local f, why, code = io.open(path, "rb")
+  if not f then return nil, why, code == 2 end
+  local text, problem = f:read "a"
   f:close()
-  return text or nil, path .. ": cannot be read"
+  return text, path .. ": " .. (problem or "cannot be read")
 end
 
 -- A built-in scenario by its name, or a teacher's file.

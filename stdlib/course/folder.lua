@@ -74,20 +74,23 @@ function folder.start(dir, l)
   end
 end
 
--- The learner's job; or nil and why.
+-- The learner's job; or nil, why, and whether there is none.
 function folder.read(dir, id) return find.text(folder.job(dir, id)) end
 
 -- A copy of the job beside it, with the date in its name. Nil where there is no job.
 local function keep(dir, id)
-  local text = folder.read(dir, id)
-  if not text then return nil end
+  local text, _, gone = folder.read(dir, id)
+  if not text and gone then return nil end
   local base = join(dir, id) .. os.date "/job-%Y%m%d-%H%M%S"
   local path, n = base .. ".lua", 1
   while core.stat(path) do
     n = n + 1
     path = ("%s-%d.lua"):format(base, n)
   end
-  write(path, text)
+  if text then write(path, text) else -- what cannot be read is kept as it is
+    local job = folder.job(dir, id)
+    must(os.rename(job, path), "cannot be given another name", job)
+  end
   return path
 end
 

@@ -20,7 +20,21 @@ local TABLES = {
 
 local COLUMNS = { "started_at", "step", "steps", "hints", "attempts", "passed_at", "asked_at", "solution_at" }
 
+-- Is it the right to write that is missing? Then why.
+local function unwritable(path, e)
+  local f, why = io.open(path, "r+b")
+  if f then f:close() end
+  local denied = why and (why:find "Permission denied$" or why:find "Read%-only") and why:match "[^:]+$":gsub("^ ", "")
+  return denied or e.message:find "read%-only" and e.message:match "[^:]+$":gsub("^ ", "")
+end
+
 local function refuse(path, e)
+  local why = unwritable(path, e)
+  if why then
+    local at = path:match "^(.*)/[^/]+/[^/]+$" or "."
+    error({ status = 5, message = ("%s: the course's folder cannot be written: %s"):format(path, why),
+            hint = ("chmod -R u+w %s gives its owner the right to write there; --dir DIR puts a course elsewhere"):format(at) }, 0)
+  end
   error({ status = 5, message = ("%s: %s"):format(path, e.message),
           hint = "move the file away, and the course begins anew; your jobs stay as they are" }, 0)
 end

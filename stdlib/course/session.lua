@@ -39,10 +39,14 @@ end
 -- The text of the learner's job, and the name by which messages call it.
 function Session:job(l)
   local path = folder.job(self.dir, l.id)
-  local text = folder.read(self.dir, l.id)
-  if not text then
-    error({ status = 2, message = path .. " is not there",
-            hint = "reset --file writes it as it was at first" }, 0)
+  local text, why, gone = folder.read(self.dir, l.id)
+  if not text and gone then
+    error({ status = 2, message = path .. " is not there", hint = "reset --file writes it as it was at first" }, 0)
+  elseif not text then
+    local folders = core.stat(path) == "directory"
+    error({ status = 2, message = ("%s cannot be read: %s"):format(path, (why:gsub("^.*: ", ""))),
+            hint = folders and "it is a folder: reset --file gives it another name, and writes the job as it was at first" or
+                   ("chmod u+r %s gives its owner the right to read it"):format(path) }, 0)
   end
   return text, path
 end
