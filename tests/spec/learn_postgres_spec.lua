@@ -104,6 +104,23 @@ execute { "COMMIT" }
     assert.same({}, schemas())
   end)
 
+  it("shows the days and the books as on SQLite, and lets no weekly check write", function()
+    local c = Course.new()
+    for _, id in ipairs { "12", "14", "S4", "S5" } do
+      c:ok("start", id)
+      assert.equal(c:ok("show", "partitions").out, c:ok("show", "partitions", "--pg", URL).out)
+    end
+    local l = Course.lesson "S2"
+    for _, m in ipairs(l.mutants) do
+      if m.name == "a check that repairs" or m.name == "a check that moves the watermark" then
+        local r, states = grade(c.world, m.job, "S2", "--pg", URL)
+        assert.equal(1, r.status, r.err)
+        assert.truthy(states:find("R9 MISSED", 1, true), states)
+        assert.truthy(r.out:find("it must write nothing", 1, true), r.out)
+      end
+    end
+  end)
+
   it("drops what a killed one left behind", function()
     local w = World.new { source = false, warehouse = false }
     w:write("job.lua", HEAD)
