@@ -19,7 +19,7 @@ local function head(o, r, series, claimed, todo)
   end
   if o.quiet then return end
   core.write(("backfill %s  %s .. %s   %s, oldest first   warehouse %s\n"):format(
-    r.job.name, r.first, r.last, range.count(#r.dates, r.job.grain), series:name()))
+    core.visible(r.job.name), r.first, r.last, range.count(#r.dates, r.job.grain), series:name()))
   local skipped = #r.dates - #todo
   if skipped > 0 then
     core.write(("  skipped, finished before in backfill %d: %s\n"):format(
@@ -33,7 +33,7 @@ local function nothing_to_do(o, r, claimed)
                           done = #r.dates, exit = 0, status = "succeeded" })
   elseif not o.quiet then
     core.write(("backfill %s  %s .. %s   nothing to do: all %s are finished (backfill %d)%s\n"):format(
-      r.job.name, r.first, r.last, range.count(#r.dates, r.job.grain), claimed.backfill_id,
+      core.visible(r.job.name), r.first, r.last, range.count(#r.dates, r.job.grain), claimed.backfill_id,
       claimed.changed and "; the job file has changed since" or ""))
     core.write("  --again runs all of them again\n")
   end

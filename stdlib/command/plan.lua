@@ -49,7 +49,7 @@ local function range_plan(o, path)
     return 0
   end
   if o.quiet then return 0 end
-  core.write(("plan %s  %s .. %s   %s, windows [%s, %s) to [%s, %s)\n"):format(r.job.name, first.date, last.date,
+  core.write(("plan %s  %s .. %s   %s, windows [%s, %s) to [%s, %s)\n"):format(core.visible(r.job.name), first.date, last.date,
     range.count(#r.dates, r.job.grain), first.start, first.stop, last.start, last.stop))
   core.write(table.concat(lines, "\n") .. "\n")
   local runs = todo == 0 and "nothing" or range.count(todo, r.job.grain)

@@ -48,7 +48,7 @@ return function(o, cl)
   if not series then return fail.show(unopened, o.json) end
   if not o.json and not o.quiet then
     core.write(("reconcile %s  %s .. %s   %s, nothing is written   warehouse %s\n"):format(
-      r.job.name, r.first, r.last, range.count(#r.dates, r.job.grain), series:name()))
+      core.visible(r.job.name), r.first, r.last, range.count(#r.dates, r.job.grain), series:name()))
   end
   local wrong, began = {}, core.ticks()
   local bar = progress.new(o, #r.dates, r.job.grain .. "s")

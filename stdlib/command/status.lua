@@ -68,7 +68,7 @@ local function show_backfill(b)
   if b.why then line = line .. " (" .. b.why .. ")" end
   if b.params ~= "{}" then line = line .. "   params " .. b.params end
   if b.status == "running" then line = line .. (" since %s (pid %d on %s)"):format(b.owner_started, b.owner_pid, b.owner_host) end
-  core.write(line .. "\n")
+  core.write(core.visible(line) .. "\n")
   if b.done > 0 then core.write("  done         " .. b.spans "done" .. "\n") end
   for _, f in ipairs(b.failed) do
     core.write(("  %-11s  %s   %s\n"):format(f.status, f.logical_date, (f.error or ""):gsub("\n.*", "")))

@@ -63,10 +63,11 @@ return function(o, cl)
     json.line("watermark", { job = job.name, name = name, value = changes and given.set or before, before = changes and before or nil,
                              params = rows[1] and rows[1][4] })
   elseif not o.quiet then
+    local of = core.visible(("watermark %s of %s"):format(name, job.name))
     if changes then
-      core.write(("watermark %s of %s   %s -> %s\n"):format(name, job.name, before or "none", given.set or "none"))
+      core.write(("%s   %s -> %s\n"):format(of, before or "none", given.set or "none"))
     else
-      core.write(("watermark %s of %s   %s%s\n"):format(name, job.name, before or "none",
+      core.write(("%s   %s%s\n"):format(of, before or "none",
         before and ("   saved %s"):format(rows[1][2]) or ""))
     end
   end

@@ -29,10 +29,11 @@ end
 -- One comparison; prefix names its target where several are shown together.
 local function check_text(o, f, prefix)
   prefix = prefix or ""
-  if present(f.text) then return paint(o, "31", prefix .. f.text) end
+  if present(f.text) then return paint(o, "31", core.visible(prefix .. f.text)) end
   local shown = function(v) return present(v) and v or "NULL" end
   local group = present(f.group_value) and "[" .. f.group_value .. "] " or ""
-  local text = ("%s%s%s %s %s %s"):format(prefix, group, f.label, shown(f.source_value), f.equal and "=" or "<>", shown(f.warehouse_value))
+  local text = core.visible(("%s%s%s %s %s %s"):format(prefix, group, f.label, shown(f.source_value), f.equal and "=" or "<>",
+    shown(f.warehouse_value)))
   if f.equal then return text end
   if present(f.difference) then text = text .. (" (difference %s)"):format(f.difference) end
   return paint(o, "31", text)
@@ -51,22 +52,22 @@ function report.new(o)
   local on = {
     run = function(f)
       local date = present(f.logical_date) and "  " .. f.logical_date or ""
-      line(("run %s%s   %s -> %s"):format(f.job, date, present(f.source) and f.source or "no source", f.warehouse))
+      line(("run %s%s   %s -> %s"):format(core.visible(f.job), date, present(f.source) and f.source or "no source", f.warehouse))
     end,
-    note = function(f) line("  note: " .. f.message) end,
+    note = function(f) line("  note: " .. core.visible(f.message)) end,
     print = function(f) line(f.message) end,
-    write = function(f) line("  " .. write_line(f)) end,
+    write = function(f) line("  " .. core.visible(write_line(f))) end,
     check = function(f) parts[#parts + 1] = check_text(o, f) end,
     checked = function(f)
       local shown = #parts <= 12 and parts or { table.unpack(parts, 1, 12) }
       local more = #parts > 12 and ("   and %d more"):format(#parts - 12) or ""
       local moved = f.moved_on > 0 and ("   moved on: %d"):format(f.moved_on) or ""
-      line(("  check %s   %s%s%s   %s"):format(f.target, table.concat(shown, "   "), more, moved,
+      line(("  check %s   %s%s%s   %s"):format(core.visible(f.target), table.concat(shown, "   "), more, moved,
            f.equal and paint(o, "32", "equal") or paint(o, "31", "DIFFERS")))
       parts = {}
     end,
     watermark = function(f)
-      line(("  watermark %s   %s -> %s"):format(f.name, present(f.before) and f.before or "none", f.value))
+      line(("  watermark %s   %s -> %s"):format(core.visible(f.name), present(f.before) and f.before or "none", f.value))
     end,
     step = function(f) line(("  %s %s"):format(f.primitive, f.target)) end,
     statement = function(f) line("  would run: " .. f.sql:gsub("%s*\n%s*", " ")) end,

@@ -203,6 +203,27 @@ describe("control characters in an error", function()
     visible(w:lrun("job.lua", "--json"), SEEN)
   end)
 
+  it("of a job's name are written as their bytes by every command", function()
+    local w = world.with_t("INSERT INTO t VALUES (1,'a','2026-01-01 10:00:00');")
+    w:job("job", 'job { name = "n\\27[31m", grain = "day" }\nlocal days = extract { from = "t", by = "updated_at", window = window() }\n' ..
+      'overwrite_partition { days, into = "t", column = "updated_at" }\nreconcile { days, with = "t" }')
+    local range = { "job.lua", "--from", "2026-01-01", "--to", "2026-01-02" }
+    visible(w:lrun("job.lua", "--logical-date", "2026-01-01"), [[run n\x1b[31m  2026-01-01]])
+    visible(w:lrun("plan", table.unpack(range)), [[plan n\x1b[31m ]])
+    visible(w:lrun("backfill", table.unpack(range)), [[backfill n\x1b[31m ]])
+    visible(w:lrun("backfill", table.unpack(range)), [[nothing to do]])
+    visible(w:lrun("reconcile", table.unpack(range)), [[reconcile n\x1b[31m ]])
+    visible(w:lrun("watermark", "job.lua"), [[ of n\x1b[31m ]])
+    visible(w:lrun "status", "n")
+    visible(w:lrun "runs", "n")
+  end)
+
+  it("of a value that is compared are written as their bytes", function()
+    local w = world.with_t("INSERT INTO t VALUES (1,'a'||char(27)||'[31m','2026-01-01');", "INSERT INTO t VALUES (1,'b'||char(27)||'[31m','2026-01-01');")
+    w:job("job", 'job {}\nreconcile { extract { from = "t" }, with = "t", by = "v" }')
+    visible(w:lrun "job.lua", [[a\x1b[31m]])
+  end)
+
   it("of SQL are written as their bytes", function()
     local w = world.new()
     w:job("job", [[job {} query { "SELECT \27 x" }]])
