@@ -3,6 +3,7 @@
 local difference = require "course.difference"
 local find = require "course.find"
 local folder = require "course.folder"
+local lesson = require "engine.lesson"
 local grade = require "engine.grade"
 local json = require "show.json"
 local prose = require "course.prose"
@@ -83,7 +84,7 @@ function check.run(s, id, file)
   local l, known = s:here()
   if id then
     local problem
-    l, problem = folder.lesson(id)
+    l, problem = lesson.find(id)
     if not l then error(problem, 0) end
     known = s.progress:lesson(l.id)
     if not known and not file then return s.usage(l.id .. " has not been started", "start " .. l.id) end

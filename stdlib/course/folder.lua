@@ -1,6 +1,5 @@
 -- The course folder: a folder for each lesson with the learner's job and the text,
 -- and .learn/ for what lrun keeps. A learner's file is never written over.
-local lesson = require "engine.lesson"
 local prose = require "course.prose"
 local find = require "course.find"
 local folder = {}
@@ -100,20 +99,6 @@ function folder.restore(dir, l)
   local copy = keep(dir, l.id)
   write(folder.job(dir, l.id), l.starter)
   return copy
-end
-
--- A lesson by its id, by the beginning of it, or by its number.
-function folder.lesson(word)
-  local low, found = word:lower(), nil
-  if low:find "^%d$" then low = "0" .. low end
-  for _, id in ipairs(lesson.list) do
-    if id:lower() == low then return lesson.find(id) end
-    if id:lower():sub(1, #low) == low then
-      if found then found = false break end
-      found = id
-    end
-  end
-  return lesson.find(found or word)
 end
 
 return folder

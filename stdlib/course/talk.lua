@@ -39,7 +39,7 @@ end
 
 function talk.start(s, word)
   if not word then return s.usage("start needs a lesson", "list names them; start 02") end
-  local l, problem = folder.lesson(word)
+  local l, problem = lesson.find(word)
   if not l then error(problem, 0) end
   s:open(true)
   return begin(s, l)
@@ -110,7 +110,7 @@ function talk.text(s, word)
   local l = s:here()
   local other = l
   if word then
-    local found, problem = folder.lesson(word)
+    local found, problem = lesson.find(word)
     if not found then error(problem, 0) end
     other = found
     if l.closed and other.id ~= l.id then

@@ -129,12 +129,13 @@ local function check(t, where)
   return t
 end
 
--- By its name, or the beginning of one that no other has: 05, s1.
+-- By its name, the beginning of one that no other has, or its number: 05, s1, 5.
 function lesson.find(id)
-  local begun
+  local low, begun = id:lower(), nil
+  if low:find "^%d$" then low = "0" .. low end
   for _, known in ipairs(lesson.list) do
-    if known == id then return require("lesson." .. id) end
-    if #id >= 2 and known:sub(1, #id):lower() == id:lower() then begun = begun == nil and known or false end
+    if known:lower() == low then return require("lesson." .. known) end
+    if known:lower():sub(1, #low) == low then begun = begun == nil and known or false end
   end
   if begun then return require("lesson." .. begun) end
   local near = core.nearest(id, lesson.list)
