@@ -65,7 +65,8 @@ describe("on PostgreSQL", function()
     it("lets no query write: " .. sql, function() assert.truthy(run(sql, "query"):find("this statement writes", 1, true)) end)
   end
 
-  for _, sql in ipairs { "SELECT * FROM t FOR UPDATE", "WITH a AS (SELECT 1 AS x) SELECT x FROM a", "SELECT 'insert into t'", "SHOW timezone" } do
+  for _, sql in ipairs { "SELECT * FROM t FOR UPDATE", "WITH a AS (SELECT 1 AS x) SELECT x FROM a", "SELECT 'insert into t'", "SHOW timezone",
+                         "SELECT 1 AS a, update, q.delete FROM (SELECT 2 AS update, 3 AS delete) AS q" } do
     it("lets a query read: " .. sql, function() assert.truthy(run(sql, "query"):find("the end", 1, true)) end)
   end
 end)

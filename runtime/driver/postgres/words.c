@@ -145,7 +145,7 @@ void lr_pg_words(const char *sql, lr_pg_told *out)
             any = !creates && !is_among(rows, &t); /* of the others each name counts */
             out->copies = is(&t, "copy");
         }
-        int verb = is_among(verbs, &t) && (first || before.kind == SIGN || is_among(before_verb, &before));
+        int verb = is_among(verbs, &t) && (first || is(&before, "(") || is(&before, ")") || is_among(before_verb, &before));
         body |= creates && is_among(bodies, &t);
         on |= creates && is(&t, "index");
         writes |= verb || is(&t, "into");
