@@ -14,21 +14,32 @@
 #define LRUN_DRIVER_H
 
 #include "lrun/err.h"
+#include "lrun/type.h"
 #include "lrun/value.h"
 #include <stdint.h>
 
-#define LRUN_DRIVER_ABI 1u
+#define LRUN_DRIVER_ABI 2u
 
 typedef struct lr_conn lr_conn;     /* an open connection; the driver's own */
 typedef struct lr_cursor lr_cursor; /* an open result */
 typedef struct lr_sink lr_sink;     /* rows on their way into a table */
+struct lr_zone;                     /* a time zone of the host's */
 
-/* One column of a result. Strings live as long as the cursor or inspection. */
+/* How a column of text writes instants. All zero: "2026-01-20 10:00:00+00:00",
+ * with six digits of a second where it is not whole. */
+typedef struct lr_time_form {
+    char between;         /* 'T' between date and time; 0 is a blank */
+    unsigned char digits; /* so many digits of a second where they suffice */
+    char zone;            /* 'Z'; 's' for "+00"; 'n' for a local time without an offset; 0 is "+00:00" */
+} lr_time_form;
+
+/* One column of a result, or of a sink. Strings live as long as the cursor or inspection. */
 typedef struct lr_column {
     const char *name;
-    const char *decl;   /* declared type word for word, or NULL for an expression */
+    lr_type type;       /* native is "" for an expression whose type the engine does not know */
     const char *table;  /* the table the value comes from, or NULL */
     const char *origin; /* that table's column, or NULL */
+    lr_time_form form;  /* of a sink, where the engine keeps instants as text */
 } lr_column;
 
 /* A table that a statement reads or writes. */
@@ -98,10 +109,11 @@ typedef struct lr_driver {
     int (*inspect)(lr_conn *c, const char *sql, const lr_inspection **out, lr_err *e);
 
     /* Rows into a table (its name quoted), in the order of its columns, whose
-     * declared types are given. A value that the column would change is
-     * refused. end reports how many; abort takes NULL and drops what was not
-     * ended. Unless it streams, other statements may run between two puts. */
-    int (*sink)(lr_conn *c, const char *table, const lr_column *columns, int n, int streams, lr_sink **out, lr_err *e);
+     * types are given. A value that the column would change is refused. A time
+     * without a zone is one of the zone (NULL: UTC). end reports how many; abort
+     * takes NULL and drops what was not ended. Unless it streams, other
+     * statements may run between two puts. */
+    int (*sink)(lr_conn *c, const char *table, const lr_column *columns, int n, const struct lr_zone *zone, int streams, lr_sink **out, lr_err *e);
     int (*put)(lr_sink *s, const lr_value *row, lr_err *e);
     int (*end)(lr_sink *s, int64_t *rows, lr_err *e);
     void (*abort)(lr_sink *s);
@@ -142,11 +154,16 @@ typedef struct lr_driver {
 
     /* May be NULL. As sink, but each row is bound to the n placeholders of a
      * statement that writes one row. end reports how many were put. */
-    int (*sink_by)(lr_conn *c, const char *sql, const lr_column *columns, int n, lr_sink **out, lr_err *e);
+    int (*sink_by)(lr_conn *c, const char *sql, const lr_column *columns, int n, const struct lr_zone *zone, lr_sink **out, lr_err *e);
 
     /* May be NULL. Begin a query whose rows a query with the same text takes
      * next, so that two databases work at once. Until then only a rollback may come. */
     int (*ask)(lr_conn *c, const char *sql, const lr_value *params, int n, lr_err *e);
+
+    /* A column's type from what the engine's catalog says of it: the type in
+     * words, which *out keeps, its number and its modifier (0 and -1 where the
+     * engine has none). */
+    void (*type)(const char *native, int64_t number, int modifier, lr_type *out);
 } lr_driver;
 
 /* A shared object exports this. */

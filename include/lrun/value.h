@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum lr_type {
+typedef enum lr_class {
     LR_NULL = 0,
     LR_INT,        /* i */
     LR_REAL,       /* r */
@@ -21,7 +21,7 @@ typedef enum lr_type {
     LR_DATE,       /* i: days since 1970-01-01 */
     LR_TIMESTAMP,  /* i: microseconds since 1970-01-01 00:00:00, no zone */
     LR_TIMESTAMPTZ /* i: microseconds since 1970-01-01 00:00:00 UTC */
-} lr_type;
+} lr_class;
 
 typedef struct lr_bytes {
     const char *p;
@@ -29,7 +29,7 @@ typedef struct lr_bytes {
 } lr_bytes;
 
 typedef struct lr_value {
-    lr_type type;
+    lr_class type;
     union {
         int64_t i;
         double r;

@@ -57,6 +57,10 @@ int64_t lr_zone_instant(const lr_zone *z, int64_t local_us, int *doubled);
  * a bound is compared with times that have no zone. */
 int64_t lr_zone_reading(const lr_zone *z, int64_t us);
 
+/* By how much the zone ever sets its clocks back: the different amounts, at most
+ * room of them; returns how many there are. */
+int lr_zone_shifts_back(const lr_zone *z, int64_t *out, int room);
+
 /* ---- text ---- */
 
 /* How a time text was written, so that callers can compare forms. */

@@ -99,6 +99,20 @@ int64_t lr_zone_reading(const lr_zone *z, int64_t us)
     return us + now;
 }
 
+int lr_zone_shifts_back(const lr_zone *z, int64_t *out, int room)
+{
+    int n = 0;
+    for (size_t i = 1; i < z->count; i++) {
+        int64_t back = z->stretch[i - 1].offset - z->stretch[i].offset;
+        int known = back <= 0;
+        for (int j = 0; j < n && j < room && !known; j++) known = out[j] == back;
+        if (known) continue;
+        if (n < room) out[n] = back;
+        n++;
+    }
+    return n;
+}
+
 static int is_far_from_changes(const lr_zone *z, size_t i, int64_t us)
 {
     int64_t from = z->stretch[i].from, until = stretch_end(z, i);

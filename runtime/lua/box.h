@@ -43,7 +43,7 @@ void lr_open_primitives(lua_State *L);
 void lr_push_value(lua_State *L, const lr_value *v);
 /* A value of a column of exact decimals: numbers come as decimal text. */
 void lr_push_exact(lua_State *L, const lr_value *v);
-int lr_is_numeric(const char *decl);
+int lr_is_numeric(const lr_type *type);
 /* 0, or -1 where a Lua value of this type is none for a database. */
 int lr_to_value(lua_State *L, int at, lr_value *out);
 

@@ -68,9 +68,9 @@ void lr_push_value(lua_State *L, const lr_value *v)
     }
 }
 
-int lr_is_numeric(const char *decl)
+int lr_is_numeric(const lr_type *type)
 {
-    return decl != NULL && (strncasecmp(decl, "DECIMAL", 7) == 0 || strncasecmp(decl, "NUMERIC", 7) == 0);
+    return type->kind == LR_KIND_DECIMAL;
 }
 
 void lr_push_exact(lua_State *L, const lr_value *v)

@@ -27,7 +27,6 @@ typedef struct mapping {
     lr_feed *feed;
     lr_err *error;
     int failed;   /* next or put failed: error is filled */
-    lr_rowset *rows;
 } mapping;
 
 /* Stack of the loop: 1 mapping, 2 function, 3 .. 2 + n the fields' names. */
@@ -102,7 +101,7 @@ static int map_loop(lua_State *L)
     for (int i = 0; i < rs->n; i++) {
         names[i] = lua_tostring(L, FIRST_NAME + i);
         order[i] = i;
-        exact[i] = (char)lr_is_numeric(rs->fields[i].decl);
+        exact[i] = (char)lr_is_numeric(&rs->fields[i].type);
     }
     top++;
     int depth = m->vm->depth;
@@ -119,8 +118,6 @@ static int map_loop(lua_State *L)
             if (m->feed->put(m->feed, out, m->error) != 0) break;
         } else if (!lua_isnil(L, -1)) {
             luaL_error(L, "the function must give a row (a table) or nil, not a %s", luaL_typename(L, -1));
-        } else {
-            m->rows->dropped++;
         }
         lua_settop(L, top);
     }
@@ -162,8 +159,7 @@ static int make_mapping(lua_State *L, int filters)
             return lr_raise(L, &e);
         }
         declared[n].name = lr_dup(&vm->run->arena, columns.names[i]);
-        declared[n].declared = 1;
-        declared[n++].decl = lr_dup(&vm->run->arena, columns.items[i].value.s.p);
+        declared[n++].type = lr_type_words(lr_dup(&vm->run->arena, columns.items[i].value.s.p));
     }
     mapping *m = lr_alloc(&vm->run->arena, sizeof *m);
     m->vm = vm;
@@ -172,8 +168,6 @@ static int make_mapping(lua_State *L, int filters)
     m->function = luaL_ref(L, LUA_REGISTRYINDEX);
     const char *at = lr_dup(&vm->run->arena, lr_where(L, where, sizeof where));
     if (lr_rowset_map(vm->run, input, at, declared, n, run_map, m, &rs, &e) != 0) return lr_raise(L, &e);
-    rs->filters = filters;
-    m->rows = rs;
     lr_push_rows(L, rs);
     return 1;
 }
@@ -219,7 +213,7 @@ static int cursor_next(lua_State *L)
     }
     lua_createtable(L, 0, box->rs->n);
     for (int i = 0; i < box->rs->n; i++) {
-        if (lr_is_numeric(box->rs->fields[i].decl)) lr_push_exact(L, &row[i]);
+        if (lr_is_numeric(&box->rs->fields[i].type)) lr_push_exact(L, &row[i]);
         else lr_push_value(L, &row[i]);
         lua_setfield(L, -2, box->rs->fields[i].name);
     }

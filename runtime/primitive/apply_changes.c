@@ -211,28 +211,29 @@ static int read_mark(work *w, lr_err *e)
     return 0;
 }
 
-static const char *type_of_order(work *w, lr_err *e)
+static int type_of_order(work *w, lr_type *out, lr_err *e)
 {
     const lr_place *house = w->run->session->warehouse;
     const lr_inspection *seen;
     lr_sql q = lr_sql_new(&w->run->arena);
-    if (w->run->mode == LR_MODE_PLAN) return "";
+    *out = lr_type_none();
+    if (w->run->mode == LR_MODE_PLAN) return 0;
     lr_sqlf(&q, "SELECT %I FROM (%Q) AS \"rows\"", w->order, &w->t.rows);
-    if (house->driver->inspect(house->conn, lr_sql_text(&q, house->dialect), &seen, e) != 0) return NULL;
-    const char *decl = seen->ncolumns > 0 ? seen->columns[0].decl : NULL;
-    return lr_dup(&w->run->arena, decl != NULL ? decl : "");
+    if (house->driver->inspect(house->conn, lr_sql_text(&q, house->dialect), &seen, e) != 0) return -1;
+    if (seen->ncolumns > 0) *out = lr_keep_type(&w->run->arena, &seen->columns[0].type);
+    return 0;
 }
 
-static void compare_sql(work *w, const lr_sql *value, const char *decl, lr_sql *rank, lr_sql *raw)
+static void compare_sql(work *w, const lr_sql *value, const lr_type *type, lr_sql *rank, lr_sql *raw)
 {
     *raw = lr_sql_new(&w->run->arena);
     *rank = lr_sql_new(&w->run->arena);
-    dialect(w)->bytewise(raw, value, decl);
-    dialect(w)->order(rank, raw, w->run->job->zone);
+    dialect(w)->bytewise(raw, value, type);
+    dialect(w)->order(rank, raw, type, w->run->job->zone);
 }
 
 /* The mark is text; it is compared as what the stream holds. */
-static int above_mark(work *w, const char *decl, lr_err *e)
+static int above_mark(work *w, const lr_type *type, lr_err *e)
 {
     lr_sql value = lr_sql_new(&w->run->arena), rank, raw;
     size_t n = strlen(w->saved);
@@ -246,8 +247,8 @@ static int above_mark(work *w, const char *decl, lr_err *e)
             return lr_hint(e, "lrun watermark %s %s --clear forgets it, --set changes it", w->run->job->name, w->mark);
         }
     }
-    dialect(w)->typed(&value, &w->last, decl);
-    compare_sql(w, &value, decl, &rank, &raw);
+    dialect(w)->typed(&value, &w->last, type);
+    compare_sql(w, &value, type, &rank, &raw);
     w->after = lr_sql_new(&w->run->arena);
     lr_sqlf(&w->after, "(%Q > %Q OR (%Q = %Q AND %Q > %Q))", &w->rank, &rank, &w->rank, &rank, &w->raw, &raw);
     return 0;
@@ -262,9 +263,9 @@ static int look(work *w, lr_err *e)
     lr_value n[5];
     lr_cursor *k;
     const lr_value *row;
-    const char *decl = type_of_order(w, e);
-    if (decl == NULL) return -1;
-    compare_sql(w, &column, decl, &w->rank, &w->raw);
+    lr_type type;
+    if (type_of_order(w, &type, e) != 0) return -1;
+    compare_sql(w, &column, &type, &w->rank, &w->raw);
     w->after = lr_sql_new(&run->arena);
     lr_sqlf(&w->after, "1=1");
     if (run->mode == LR_MODE_PLAN) return 0;
@@ -281,7 +282,7 @@ static int look(work *w, lr_err *e)
     w->newest = n[4];
     if (n[0].i == 0) return 0;
     if (check_nulls(w, n, e) != 0 || check_form(w, &n[3], e) != 0 || check_ops(w, e) != 0 || check_twice(w, e) != 0) return -1;
-    if (w->saved != NULL && above_mark(w, decl, e) != 0) return -1;
+    if (w->saved != NULL && above_mark(w, &type, e) != 0) return -1;
     return w->no_gaps ? check_gaps(w, e) : 0;
 }
 

@@ -5,12 +5,11 @@
 #include <string.h>
 
 /* The type that a row set's column has where its rows are read. */
-static const char *decl_at_home(const lr_comparison *p, const lr_place *home, const lr_field *f)
+static lr_type type_at_home(const lr_comparison *p, const lr_place *home, const lr_field *f)
 {
-    const lr_place *source = lr_rowset_extract(p->rs)->place;
     int staged = p->rs->kind == LR_ROWS_EXTRACT && p->rs->staged != NULL;
-    if (f->local || (home->dialect == source->dialect && !staged)) return f->decl;
-    return home->dialect->stage_type(&p->run->arena, f->declared ? NULL : source->dialect, f->decl);
+    int ours = f->type.engine != NULL && strcmp(f->type.engine, home->dialect->name) == 0;
+    return ours && !staged ? f->type : home->dialect->stage_type(&p->run->arena, &f->type);
 }
 
 static int add_column(lr_comparison *p, lr_deep *d, int field, int target)
@@ -21,13 +20,13 @@ static int add_column(lr_comparison *p, lr_deep *d, int field, int target)
     b->name = p->target.fields[target].name;
     for (int i = 0; i < d->n; i++)
         if (strcmp(d->sides[0].columns[i].name, a->name) == 0) return 0;
-    a->holds = b->beside = home->dialect->holds(decl_at_home(p, home, &p->rs->fields[field]));
-    b->holds = a->beside = house->dialect->holds(p->target.fields[target].decl);
-    a->form = b->form = lr_checksum_form(a->holds, b->holds);
+    a->type = b->beside = type_at_home(p, home, &p->rs->fields[field]);
+    b->type = a->beside = p->target.fields[target].type;
+    a->form = b->form = lr_checksum_form(&a->type, &b->type);
     /* SQLite beside SQLite keeps what it is given; rows on their way through a
      * staging table have not met the column yet */
     if (p->rs->kind == LR_ROWS_EXTRACT && p->rs->staged == NULL && home->dialect->checksum == house->dialect->checksum &&
-        home->dialect->checksum->probe == NULL && a->holds == b->holds)
+        home->dialect->checksum->probe == NULL && a->type.kind == b->type.kind)
         a->form = b->form = LR_FORM_ANY;
     a->seed = b->seed = ++d->n;
     return 1;

@@ -171,7 +171,7 @@ int lr_extract_prepare(lr_run *run, lr_rowset *rs, lr_err *e)
         lr_sql by = lr_sql_column(&run->arena, NULL, rs->by);
         int at = lr_field_find(rs->place->dialect, &rs->relation, rs->by);
         lr_time_column c = {.place = rs->place, .table = rs->title, .column = rs->by,
-                            .decl = rs->relation.fields[at].decl, .expr = by, .from = rs->from, .mode = rs->time};
+                            .type = &rs->relation.fields[at].type, .expr = by, .from = rs->from, .mode = rs->time};
         failed = check_nulls(run, rs, e);
         if (failed == 0) failed = lr_window_bounds(run, rs->window, &c, &rs->bounds, e);
         if (failed == 0) {
@@ -209,11 +209,11 @@ static void add_field(lr_run *run, lr_rowset *rs, const char *name, const char *
     rs->origins[rs->n] = NULL;
     rs->texts[rs->n] = text;
     rs->fields[rs->n].name = lr_dup(&run->arena, name);
-    rs->fields[rs->n].decl = "";
+    rs->fields[rs->n].type = lr_type_none();
     if (at >= 0) {
         const lr_field *f = &rs->relation.fields[at];
         rs->origins[rs->n] = f->name;
-        rs->fields[rs->n].decl = f->decl;
+        rs->fields[rs->n].type = f->type;
         rs->fields[rs->n].not_null = f->not_null;
         lr_sqlf(&rs->select, "%I", f->name);
         if (strcmp(name, f->name) != 0) lr_sqlf(&rs->select, " AS %I", name);
@@ -314,7 +314,6 @@ static int from_table(lr_run *run, lr_rowset *rs, const lr_args *args, lr_err *e
     if (read_columns(run, rs, lr_arg_of(p, args, "columns"), e) != 0) return -1;
     rs->from = lr_sql_new(&run->arena);
     lr_sqlf(&rs->from, " FROM %T WHERE 1=1", &rs->relation.table);
-    rs->narrowed = where->type == LR_ARG_STRING || where->n > 0;
     if (where->type == LR_ARG_MAP && where_map(run, rs, where, e) != 0) return -1;
     if (lr_params_used(lr_arg_of(p, args, "params"), where->type == LR_ARG_STRING ? where->value.s.p : "", e) != 0) return -1;
     if (where->type == LR_ARG_STRING) {
@@ -344,7 +343,7 @@ static int from_sql(lr_run *run, lr_rowset *rs, const lr_args *args, lr_err *e)
             lr_fail(e, LR_FAILED, "extract: advance = \"newest\" needs from and by, to find the newest value");
             return lr_hint(e, "make a view of the SQL and extract from it");
         }
-        lr_time_column c = {.place = rs->place, .table = rs->title, .column = rs->by != NULL ? rs->by : "", .decl = "", .mode = rs->time};
+        lr_time_column c = {.place = rs->place, .table = rs->title, .column = rs->by != NULL ? rs->by : "", .mode = rs->time};
         if (lr_window_bounds(run, rs->window, &c, &rs->bounds, e) != 0) return -1;
         n.bounds = &rs->bounds;
     }

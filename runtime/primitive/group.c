@@ -16,7 +16,8 @@ const lr_primitive lr_primitive_group = {
     .options = options,
     .noptions = sizeof options / sizeof options[0],
     .free_names = 1,
-    .returns = "rows: the by columns, then the aggregates in sorted order of their names; SUM and AVG are exact",
+    .returns = "rows: the by columns, then the aggregates in sorted order of their names. SUM of integers and decimals is exact, SUM of doubles is "
+               "the double nearest to the exact total, AVG at SQLite is a double",
     .refuses = "a name that is used twice; SQL that the warehouse does not understand",
     .example = "group { placed, by = { \"order_date\", \"country\" }, revenue = \"SUM(amount)\" }",
     .call = call,
@@ -26,20 +27,27 @@ static int add(lr_run *run, lr_rowset *rs, const char *name, const char *text, l
 {
     if (lr_rowset_has(run, rs, name)) return lr_fail(e, LR_FAILED, "group: the name \"%s\" is used twice", name);
     const lr_rowset *in = rs->input;
+    const lr_dialect *d = run->session->warehouse->dialect;
+    const char *as = NULL;
     if (lr_sql_piece(text, 0, name, e) != 0) return -1;
     lr_field *f = &rs->fields[rs->n];
     f->name = lr_dup(&run->arena, name);
-    f->decl = "";
+    f->type = lr_type_none();
+    if (groups == NULL && d->aggregate != NULL) {
+        f->type = d->aggregate(&run->arena, text, in->fields, in->n, &as);
+        if (as != NULL) text = as;
+    }
     for (int i = 0; groups != NULL && i < in->n; i++)
-        if (lr_name_equal(run->session->warehouse->dialect, in->fields[i].name, text)) {
-            f->decl = in->fields[i].decl;
-            if (in->time_name != NULL && lr_name_equal(run->session->warehouse->dialect, text, in->time_name)) {
+        if (lr_name_equal(d, in->fields[i].name, text)) {
+            f->type = in->fields[i].type;
+            rs->origins[rs->n] = in->fields[i].name;
+            if (in->time_name != NULL && lr_name_equal(d, text, in->time_name)) {
                 rs->time_name = f->name;
                 rs->time_made = in->time_made;
             }
         }
     if (groups != NULL && rs->time_name == NULL && in->time_name != NULL &&
-        lr_name_equal(run->session->warehouse->dialect, name, in->time_name)) {
+        lr_name_equal(d, name, in->time_name)) {
         rs->time_name = f->name;
         rs->time_made = 1;
     }
@@ -65,6 +73,8 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
     rs->title = rs->input->title;
     rs->window = rs->input->window;
     rs->fields = lr_alloc(&run->arena, (size_t)(nby + nextra + 1) * sizeof *rs->fields);
+    rs->origins = lr_alloc(&run->arena, (size_t)(nby + nextra + 1) * sizeof *rs->origins);
+
     rs->select = lr_sql_new(&run->arena);
     rs->from = lr_sql_new(&run->arena);
     lr_sql groups = lr_sql_new(&run->arena);

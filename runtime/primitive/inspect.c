@@ -91,8 +91,8 @@ static void take_columns(lr_run *run, lr_rowset *rs, const lr_inspection *seen)
             rs->fields[rs->n].name = lr_dup(&run->arena, seen->columns[rs->n].name);
     }
     for (int i = 0; i < rs->n && i < seen->ncolumns; i++)
-        if (seen->columns[i].decl != NULL) rs->fields[i].decl = lr_dup(&run->arena, seen->columns[i].decl);
-        else if (rs->fields[i].decl == NULL || rs->origins[i] == NULL) rs->fields[i].decl = "";
+        if (seen->columns[i].type.native[0] != 0) rs->fields[i].type = lr_keep_type(&run->arena, &seen->columns[i].type);
+        else if (rs->fields[i].type.native == NULL || rs->origins[i] == NULL) rs->fields[i].type = lr_keep_type(&run->arena, &seen->columns[i].type);
 }
 
 static int duplicate_names(const lr_run *run, const lr_rowset *rs, lr_err *e)

@@ -23,7 +23,8 @@ typedef struct lr_join {
     lr_relation dim;
     pair *keys;
     int nkeys;
-    const char *at, *from, *to, *at_decl, *from_decl, *to_decl;
+    const char *at, *from, *to;
+    lr_type at_decl, from_decl, to_decl;
     lr_time_mode mode;
     int plain;
     int defer;   /* the next use fails at a fact without a version by itself */
@@ -77,7 +78,7 @@ static void keys_of(const lr_join *j, lr_sql *q, const char *side)
 }
 
 /* A time as it compares. */
-static void moment(lr_run *run, const lr_join *j, const char *side, const char *column, lr_time_mode mode, const char *decl, lr_sql *q)
+static void moment(lr_run *run, const lr_join *j, const char *side, const char *column, lr_time_mode mode, const lr_type *decl, lr_sql *q)
 {
     lr_sql plain = lr_sql_column(&run->arena, side, column);
     if (j->plain) lr_sqlf(q, "%Q", &plain);
@@ -91,13 +92,13 @@ static void matches(lr_run *run, const lr_join *j, lr_sql *q)
     for (int i = 0; i < j->nkeys; i++)
         lr_sqlf(q, i == 0 ? "\"fact\".%I = \"dim\".%I" : " AND \"fact\".%I = \"dim\".%I", j->keys[i].fact, j->keys[i].dim);
     lr_sqlf(q, " AND ");
-    moment(run, j, "fact", j->at, j->mode, j->at_decl, q);
+    moment(run, j, "fact", j->at, j->mode, &j->at_decl, q);
     lr_sqlf(q, " >= ");
-    moment(run, j, "dim", j->from, LR_ISO, j->from_decl, q);
+    moment(run, j, "dim", j->from, LR_ISO, &j->from_decl, q);
     lr_sqlf(q, j->plain ? " AND (%Q IS NULL OR " : " AND (%Q IS NULL OR %Q >= '9999-12-31' OR ", &high, &high);
-    moment(run, j, "fact", j->at, j->mode, j->at_decl, q);
+    moment(run, j, "fact", j->at, j->mode, &j->at_decl, q);
     lr_sqlf(q, " < ");
-    moment(run, j, "dim", j->to, LR_ISO, j->to_decl, q);
+    moment(run, j, "dim", j->to, LR_ISO, &j->to_decl, q);
     lr_sqlf(q, ")");
 }
 
@@ -107,10 +108,10 @@ static lr_sql stop_of(lr_run *run, const lr_join *j, const char *side)
     const lr_dialect *d = run->session->warehouse->dialect;
     lr_sql high = lr_sql_column(&run->arena, side, j->to), stop = lr_sql_new(&run->arena);
     lr_sqlf(&stop, "CASE WHEN %Q IS NULL OR %Q >= '9999-12-31' THEN ", &high, &high);
-    if (j->plain) d->last(&stop, j->to_decl);
+    if (j->plain) d->last(&stop, &j->to_decl);
     else d->forever(&stop);
     lr_sqlf(&stop, " ELSE ");
-    moment(run, j, side, j->to, LR_ISO, j->to_decl, &stop);
+    moment(run, j, side, j->to, LR_ISO, &j->to_decl, &stop);
     lr_sqlf(&stop, " END");
     return stop;
 }
@@ -121,7 +122,7 @@ static void overlaps(lr_run *run, const lr_join *j, lr_sql *q)
 {
     lr_sql low = lr_sql_column(&run->arena, "dim", j->from), start = lr_sql_new(&run->arena), list = lr_sql_new(&run->arena);
     lr_sql stop = stop_of(run, j, "dim");
-    moment(run, j, "dim", j->from, LR_ISO, j->from_decl, &start);
+    moment(run, j, "dim", j->from, LR_ISO, &j->from_decl, &start);
     keys_of(j, &list, "dim");
     lr_sqlf(q, "SELECT \"v\".* FROM (SELECT %Q, %Q AS \"first\", %Q AS \"after\", "
                "lead(%Q) OVER (PARTITION BY %Q ORDER BY %Q) AS \"next\" FROM %T AS \"dim\" WHERE %Q < %Q) AS \"v\" "
@@ -191,8 +192,8 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
     if (lr_rowset_field(run, facts, at, e) < 0) return -1;
     if (dim_column(run, &dim, from, e) < 0 || dim_column(run, &dim, to, e) < 0) return -1;
     lr_join *j = lr_alloc(&run->arena, sizeof *j);
-    *j = (lr_join){dim, keys, nkeys, at, from, to, facts->fields[lr_rowset_field(run, facts, at, e)].decl,
-                   dim.fields[dim_column(run, &dim, from, e)].decl, dim.fields[dim_column(run, &dim, to, e)].decl, LR_ISO, 0, 0, 0};
+    *j = (lr_join){dim, keys, nkeys, at, from, to, facts->fields[lr_rowset_field(run, facts, at, e)].type,
+                   dim.fields[dim_column(run, &dim, from, e)].type, dim.fields[dim_column(run, &dim, to, e)].type, LR_ISO, 0, 0, 0};
     for (int i = 0; i < nkeys; i++)
         if (lr_rowset_field(run, facts, keys[i].fact, e) < 0 || dim_column(run, &dim, keys[i].dim, e) < 0) return -1;
     lr_rowset *rs = lr_alloc(&run->arena, sizeof *rs);
@@ -211,10 +212,12 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
         return lr_hint(e, "use \"error\", \"null\" or \"drop\"");
     }
     rs->fields = lr_alloc(&run->arena, (size_t)(facts->n + ntake) * sizeof *rs->fields);
+    rs->origins = lr_alloc(&run->arena, (size_t)(facts->n + ntake) * sizeof *rs->origins);
     rs->select = lr_sql_new(&run->arena);
     lr_sqlf(&rs->select, "SELECT ");
     for (int i = 0; i < facts->n; i++) {
         lr_sqlf(&rs->select, i == 0 ? "\"fact\".%I" : ", \"fact\".%I", facts->fields[i].name);
+        rs->origins[rs->n] = facts->fields[i].name;
         rs->fields[rs->n++] = facts->fields[i];
     }
     for (int i = 0; i < ntake; i++) {
@@ -226,7 +229,7 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
         }
         lr_sqlf(&rs->select, ", \"dim\".%I AS %I", dim.fields[d].name, take[i].fact);
         rs->fields[rs->n].name = take[i].fact;
-        rs->fields[rs->n++].decl = dim.fields[d].decl;
+        rs->fields[rs->n++].type = dim.fields[d].type;
     }
     lr_rowset *extract = lr_rowset_extract(facts);
     if (extract->time_name != NULL && lr_name_equal(w->dialect, extract->time_name, at)) j->mode = extract->time;
@@ -316,9 +319,10 @@ static int find_plain(lr_run *run, const lr_rowset *rs, lr_err *e)
     if (lr_rowset_sql(run, base, &inner, e) != 0) return -1;
     lr_sql facts = lr_sql_new(&run->arena), versions = lr_sql_new(&run->arena), ended = lr_sql_new(&run->arena);
     const struct {
-        const char *column, *decl, *other;
+        const char *column;
+        const lr_type *decl, *other;
         const lr_sql *from;
-    } sides[] = {{j->from, j->from_decl, j->at_decl, &versions}, {j->to, j->to_decl, j->at_decl, &ended}, {j->at, j->at_decl, j->from_decl, &facts}};
+    } sides[] = {{j->from, &j->from_decl, &j->at_decl, &versions}, {j->to, &j->to_decl, &j->at_decl, &ended}, {j->at, &j->at_decl, &j->from_decl, &facts}};
     lr_sql end = lr_sql_column(&run->arena, "dim", j->to);
     lr_sqlf(&versions, " FROM %T AS \"dim\"", &j->dim.table);
     lr_sqlf(&ended, "%Q WHERE %Q < '9999-12-31'", &versions, &end);

@@ -56,11 +56,11 @@ static int delay_rows(lr_run *run, const lr_look *l, const char *by, const char 
     const char *names[2] = {by, arrived};
     lr_sql instants[2];
     for (int i = 0; i < 2; i++) {
-        const char *decl = lr_look_column(l, names[i], e);
+        const lr_type *type = lr_look_column(l, names[i], e);
         lr_sql column = lr_sql_column(a, NULL, names[i]);
-        if (decl == NULL) return -1;
+        if (type == NULL) return -1;
         instants[i] = lr_sql_new(a);
-        d->instant(&instants[i], &column, l->mode, run->job->zone, decl);
+        d->instant(&instants[i], &column, l->mode, run->job->zone, type);
     }
     lr_sqlf(q, "SELECT ");
     d->elapsed(q, &instants[0], &instants[1]);

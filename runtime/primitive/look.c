@@ -26,10 +26,10 @@ int lr_look_open(lr_run *run, const char *connection, const char *table, const c
     return lr_hint(e, "check the name; lrun repl lists the warehouse's with: tables");
 }
 
-const char *lr_look_column(const lr_look *l, const char *column, lr_err *e)
+const lr_type *lr_look_column(const lr_look *l, const char *column, lr_err *e)
 {
     int at = lr_field_find(l->place->dialect, &l->rel, column);
-    if (at >= 0) return l->rel.fields[at].decl;
+    if (at >= 0) return &l->rel.fields[at].type;
     lr_buf known = {0};
     for (int i = 0; i < l->rel.nfields; i++) lr_buf_printf(&known, "%s%s", i > 0 ? ", " : "", l->rel.fields[i].name);
     lr_fail(e, LR_FAILED, "%s has no column \"%s\"", l->name, column);
@@ -47,8 +47,8 @@ int lr_look_from(lr_run *run, const lr_look *l, const char *column, lr_window *w
         return 0;
     }
     lr_time_column c = {.place = l->place, .table = l->name, .column = column, .mode = l->mode};
-    c.decl = lr_look_column(l, column, e);
-    if (c.decl == NULL) return -1;
+    c.type = lr_look_column(l, column, e);
+    if (c.type == NULL) return -1;
     c.expr = lr_sql_column(&run->arena, NULL, column);
     c.from = lr_sql_new(&run->arena);
     lr_sqlf(&c.from, " FROM %T WHERE 1=1", &l->rel.table);

@@ -13,8 +13,8 @@ typedef struct lr_look {
 
 int lr_look_open(lr_run *run, const char *connection, const char *table, const char *time, lr_look *out, lr_err *e);
 
-/* The column's declared type; NULL and e where there is no such column. */
-const char *lr_look_column(const lr_look *l, const char *column, lr_err *e);
+/* The column's type; NULL and e where there is no such column. */
+const lr_type *lr_look_column(const lr_look *l, const char *column, lr_err *e);
 
 /* " FROM t WHERE ..." with the window on the column, NULL: all rows. */
 int lr_look_from(lr_run *run, const lr_look *l, const char *column, lr_window *w, lr_sql *q, lr_err *e);

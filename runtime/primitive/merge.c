@@ -54,12 +54,22 @@ static const char *rank_name(lr_run *run, const lr_target *t)
     return name;
 }
 
+/* The type that the column has in t->rows: the target's where it is written. */
+static lr_type newest_type(lr_run *run, const lr_target *t, const char *newest)
+{
+    int at = lr_field_find(run->session->warehouse->dialect, &t->rel, newest), field = 0;
+    if (at >= 0) return t->rel.fields[at].type;
+    while (!lr_name_equal(run->session->warehouse->dialect, t->source->fields[field].name, newest)) field++;
+    return lr_rowset_type(run, t->source, field);
+}
+
 static void ranked(lr_run *run, const lr_target *t, const char *newest, const char *function, lr_sql *q)
 {
     lr_sql column = lr_sql_column(&run->arena, "rows", newest), keys = lr_sql_new(&run->arena);
+    lr_type type = newest_type(run, t, newest);
     lr_key_list(run, t, NULL, &keys);
     lr_sqlf(q, "SELECT \"rows\".*, %s() OVER (PARTITION BY %Q ORDER BY ", function, &keys);
-    run->session->warehouse->dialect->order(q, &column, run->job->zone);
+    run->session->warehouse->dialect->order(q, &column, &type, run->job->zone);
     lr_sqlf(q, " DESC NULLS LAST) AS %I FROM (%Q) AS \"rows\"", rank_name(run, t), &t->rows);
 }
 
@@ -67,11 +77,11 @@ static void ranked(lr_run *run, const lr_target *t, const char *newest, const ch
 static int refuse_no_time(lr_run *run, lr_target *t, const char *newest, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
-    if (w->dialect->is_time == NULL) return 0;
+    lr_type type = newest_type(run, t, newest);
     lr_sql column = lr_sql_column(&run->arena, NULL, newest), time = lr_sql_new(&run->arena), q = lr_sql_new(&run->arena);
     lr_cursor *k;
     const lr_value *row;
-    w->dialect->is_time(&time, &column, run->job->zone);
+    if (!w->dialect->is_time(&time, &column, &type, run->job->zone)) return 0;
     lr_sqlf(&q, "SELECT %I, %Q FROM (%Q) AS \"rows\" WHERE %Q IS NOT NULL AND NOT %Q AND (EXISTS (SELECT 1 FROM %T WHERE %Q) OR "
                 "EXISTS (SELECT 1 FROM (%Q) AS \"others\" WHERE %Q)) LIMIT 1",
             t->key[0], &column, &t->rows, &column, &time, &t->rel.table, &time, &t->rows, &time);

@@ -9,16 +9,16 @@ static int target_bounds(lr_run *run, const lr_target *t, const char *column, lr
     const lr_place *w = run->session->warehouse;
     const lr_rowset *x = lr_rowset_extract(t->source);
     int at = lr_field_find(w->dialect, &t->rel, column);
-    lr_time_column c = {.place = w, .table = t->name, .column = column, .decl = t->rel.fields[at].decl, .mode = x->time};
+    lr_time_column c = {.place = w, .table = t->name, .column = column, .type = &t->rel.fields[at].type, .mode = x->time};
     c.expr = lr_sql_column(&run->arena, NULL, column);
     if (t->source->window->newest) {
         b->start = t->source->window->start;
         b->stop = t->source->window->stop;
         b->mode = t->source->window->mode;
         b->zone = run->job->zone;
-        b->decl = c.decl;
-        w->dialect->edge(&run->arena, &b->start, b->mode, b->zone, c.decl);
-        w->dialect->edge(&run->arena, &b->stop, b->mode, b->zone, c.decl);
+        b->type = c.type;
+        w->dialect->edge(&run->arena, &b->start, b->mode, b->zone, c.type);
+        w->dialect->edge(&run->arena, &b->stop, b->mode, b->zone, c.type);
         return 0;
     }
     return lr_window_bounds(run, t->source->window, &c, b, e);
@@ -41,10 +41,6 @@ int lr_target_inside(lr_run *run, const lr_target *t, const char *column, lr_sql
 int lr_partition_sql(lr_run *run, const lr_relation *rel, const lr_arg *partition, lr_sql *q, lr_err *e)
 {
     const lr_dialect *d = run->session->warehouse->dialect;
-    if (partition->type == LR_ARG_LIST && partition->n > 0) {
-        lr_fail(e, LR_FAILED, "partition must name columns of %s, not a list of values", rel->table.name);
-        return lr_hint(e, "write partition = { region = \"EU\" }");
-    }
     for (int i = 0; partition->type == LR_ARG_MAP && i < partition->n; i++) {
         const char *name = partition->names[i];
         const lr_arg *v = &partition->items[i];

@@ -55,15 +55,15 @@ static int read_parts(lr_run *run, const lr_look *l, const char *by, const char 
     const lr_dialect *d = l->place->dialect;
     lr_arena *a = &run->arena;
     lr_sql q = lr_sql_new(a), column = lr_sql_column(a, NULL, by);
-    const char *decl = lr_look_column(l, by, e), *of = sum != NULL ? lr_look_column(l, sum, e) : "";
+    const lr_type none = lr_type_none(), *type = lr_look_column(l, by, e), *of = sum != NULL ? lr_look_column(l, sum, e) : &none;
     lr_cursor *k;
     const lr_value *row;
     int got, room = 0;
     memset(out, 0, sizeof *out);
-    if (decl == NULL || of == NULL) return -1;
-    out->scale = d->scale(of);
+    if (type == NULL || of == NULL) return -1;
+    out->scale = of->kind == LR_KIND_DECIMAL ? of->scale : -1;
     lr_sqlf(&q, "SELECT ");
-    d->piece(&q, &column, g, l->mode, run->job->zone, decl);
+    d->piece(&q, &column, g, l->mode, run->job->zone, type);
     lr_sqlf(&q, ", count(*)");
     if (sum != NULL) {
         lr_sql value = lr_sql_column(a, NULL, sum);

@@ -52,10 +52,15 @@ int lr_read_pairs(lr_run *run, const lr_arg *a, lr_sum_pair *out, int room, int 
     return 0;
 }
 
+/* Digits after the point that a total is shown with; -1: its shortest form. */
+static int scale_of(const lr_type *t)
+{
+    return t->kind == LR_KIND_DECIMAL ? t->scale : -1;
+}
+
 static int check_pairs(lr_comparison *p, lr_sum_pair *pairs, int n, lr_err *e)
 {
     const lr_dialect *d = p->run->session->warehouse->dialect;
-    const lr_dialect *from = lr_rowset_extract(p->rs)->place->dialect;
     for (int i = 0; i < n; i++) {
         int s = lr_rowset_field(p->run, p->rs, pairs[i].source, e), t = lr_field_find(d, &p->target, pairs[i].target);
         if (s < 0) return -1;
@@ -63,7 +68,7 @@ static int check_pairs(lr_comparison *p, lr_sum_pair *pairs, int n, lr_err *e)
             lr_fail(e, LR_FAILED, "%s has no column \"%s\"", p->name, pairs[i].target);
             return lr_hint(e, "write { %s = \"its name there\" }", pairs[i].source);
         }
-        int a = from->scale(p->rs->fields[s].decl), b = d->scale(p->target.fields[t].decl);
+        int a = scale_of(&p->rs->fields[s].type), b = scale_of(&p->target.fields[t].type);
         pairs[i].scale = a > b ? a : b;
     }
     return 0;
@@ -127,11 +132,11 @@ static int condition(lr_comparison *p, const lr_args *args, const lr_written *w,
         }
         lr_rowset *x = lr_rowset_extract(p->rs);
         lr_bounds b = {0};
-        lr_time_column c = {.place = house, .table = p->name, .column = column, .decl = p->target.fields[at].decl, .mode = x->time};
+        lr_time_column c = {.place = house, .table = p->name, .column = column, .type = &p->target.fields[at].type, .mode = x->time};
         c.expr = lr_sql_column(&run->arena, NULL, column);
         if (p->rs->window->newest) {
             b = x->bounds;
-            b.decl = c.decl;
+            b.type = c.type;
         } else if (lr_window_bounds(run, p->rs->window, &c, &b, e) != 0) return -1;
         b.by_instant = x->bounds.by_instant;
         lr_sql from = lr_sql_new(&run->arena);

@@ -16,11 +16,12 @@ lr_sql lr_totals_sql(const lr_comparison *p, const lr_sql *rows, int source)
     for (int i = 0; i < p->nsums; i++) {
         lr_sql column = lr_sql_column(a, NULL, source ? p->sums[i].source : p->sums[i].target);
         lr_sqlf(&q, ", ");
-        const char *name = source ? p->sums[i].source : p->sums[i].target, *decl = "";
+        const char *name = source ? p->sums[i].source : p->sums[i].target;
+        const lr_type none = lr_type_none(), *type = &none;
         for (int f = 0; source && f < p->rs->n; f++)
-            if (lr_name_equal(d, p->rs->fields[f].name, name)) decl = p->rs->fields[f].decl;
-        if (!source) decl = p->target.fields[lr_field_find(d, &p->target, name)].decl;
-        d->total(&q, &column, decl);
+            if (lr_name_equal(d, p->rs->fields[f].name, name)) type = &p->rs->fields[f].type;
+        if (!source) type = &p->target.fields[lr_field_find(d, &p->target, name)].type;
+        d->total(&q, &column, type);
     }
     for (int i = 0; i < p->nsums; i++) lr_sqlf(&q, ", count(%I)", source ? p->sums[i].source : p->sums[i].target);
     lr_sqlf(&q, " FROM (%Q) AS \"rows\"", rows);

@@ -23,6 +23,26 @@ int lr_rowset_field(const lr_run *run, const lr_rowset *rs, const char *name, lr
     return -1;
 }
 
+lr_type lr_keep_type(lr_arena *a, const lr_type *t)
+{
+    lr_type out = *t;
+    out.native = lr_dup(a, t->native);
+    out.collation = lr_dup(a, t->collation);
+    return out;
+}
+
+lr_type lr_rowset_type(lr_run *run, const lr_rowset *rs, int field)
+{
+    const lr_place *w = run->session->warehouse;
+    const lr_type *own = &rs->fields[field].type;
+    if (rs->staged != NULL) return rs->staged_types[field];
+    if (rs->kind == LR_ROWS_MAP || (rs->kind == LR_ROWS_EXTRACT && (rs->place->conn != w->conn || rs->nshadowed > 0)))
+        return w->dialect->stage_type(&run->arena, own);
+    for (int i = 0; rs->kind != LR_ROWS_EXTRACT && rs->origins != NULL && rs->origins[field] != NULL && i < rs->input->n; i++)
+        if (strcmp(rs->input->fields[i].name, rs->origins[field]) == 0) return lr_rowset_type(run, rs->input, i);
+    return *own;
+}
+
 lr_rowset *lr_rowset_extract(lr_rowset *rs)
 {
     while (rs->input != NULL) rs = rs->input;
@@ -52,10 +72,8 @@ static int learn_types(lr_run *run, lr_rowset *rs, lr_err *e)
     if (lr_rowset_sql(run, rs, &q, e) != 0) return -1;
     if (w->driver->inspect(w->conn, lr_sql_text(&q, w->dialect), &seen, e) != 0) return lr_step(e, "group");
     for (int i = 0; i < rs->n && i < seen->ncolumns; i++)
-        if (rs->fields[i].decl[0] == 0 && seen->columns[i].decl != NULL) {
-            rs->fields[i].decl = lr_dup(&run->arena, seen->columns[i].decl);
-            rs->fields[i].local = 1;
-        }
+        if (rs->fields[i].type.native[0] == 0) rs->fields[i].type = lr_keep_type(&run->arena, &seen->columns[i].type);
+
     rs->prepared = 1;
     return 0;
 }

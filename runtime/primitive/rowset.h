@@ -44,7 +44,6 @@ typedef struct lr_rowset {
     lr_sql select;            /* "SELECT ..." without FROM; for sql = all of it */
     lr_sql from;              /* " FROM t WHERE (...)" */
     int is_sql;
-    int narrowed;             /* it has a where */
     int user_sql;             /* the job wrote SQL for it: sql, where, or an expression */
     const char **shadowed;    /* sql =: tables whose names the warehouse has too */
     int nshadowed;
@@ -68,13 +67,12 @@ typedef struct lr_rowset {
     /* map */
     lr_map_fn map;
     void *map_arg;
-    int filters;              /* the function only says which rows stay */
-    int64_t dropped;          /* rows for which it gave nothing; known once they are staged */
 
     const lr_relation *like;  /* the target that staged rows are for, or NULL */
     int prepared;
     int consumed;             /* an extract: a write has taken its rows, or only looked at their keys */
     const lr_table *staged;   /* the table that holds the rows */
+    const lr_type *staged_types; /* of its columns */
     int64_t skipped;
 } lr_rowset;
 
@@ -104,6 +102,12 @@ int lr_rowset_count(lr_run *run, lr_rowset *rs, int64_t *out, lr_err *e);
 /* A field's index by name; -1 and e lists what there is. */
 int lr_rowset_field(const lr_run *run, const lr_rowset *rs, const char *name, lr_err *e);
 int lr_rowset_has(const lr_run *run, const lr_rowset *rs, const char *name);
+
+/* A field's type where the rows are used: at the warehouse. */
+lr_type lr_rowset_type(lr_run *run, const lr_rowset *rs, int field);
+
+/* A type whose texts live as long as the arena. */
+lr_type lr_keep_type(lr_arena *a, const lr_type *t);
 
 /* The extract at the bottom. */
 lr_rowset *lr_rowset_extract(lr_rowset *rs);

@@ -2,22 +2,19 @@
 #include "primitive/scd2_work.h"
 #include <string.h>
 
-static int is_timelike(const lr_dialect *d, const char *decl)
-{
-    return d->is_date(decl) || strncasecmp(decl, "timestamp", 9) == 0 || strncasecmp(decl, "datetime", 8) == 0;
-}
-
 /* The type of valid_from in a dimension that is to be made. */
 static lr_field bound_field(const lr_scd2_work *w, const char *name)
 {
     const lr_rowset *in = w->rows->input;
-    const lr_dialect *from = lr_rowset_extract(w->rows)->place->dialect, *d = w->run->session->warehouse->dialect;
-    lr_field f = {.name = name, .decl = w->run->job->grain == LR_HOUR ? "TIMESTAMP" : "DATE", .declared = 1};
+    const lr_dialect *d = w->run->session->warehouse->dialect;
+    lr_field f = {.name = name, .type = lr_type_words(w->run->job->grain == LR_HOUR ? "TIMESTAMP" : "DATE")};
     for (int i = 0; w->at != NULL && i < in->n; i++) {
         const lr_field *at = &in->fields[i];
         if (!lr_name_equal(d, at->name, w->at)) continue;
-        f.decl = "TIMESTAMP";
-        if (lr_rowset_extract(w->rows)->time == LR_ISO && (is_timelike(from, at->decl) || (from == d && d->merges_by_row && at->decl[0] != 0 && strcasecmp(at->decl, "TEXT") == 0))) {
+        f.type = lr_type_words("TIMESTAMP");
+        /* text of SQLite keeps whatever form its times have */
+        int kept = at->type.dynamic && at->type.kind == LR_KIND_TEXT && strcmp(at->type.engine, d->name) == 0;
+        if (lr_rowset_extract(w->rows)->time == LR_ISO && (lr_kind_is_time(at->type.kind) || kept)) {
             f = *at;
             f.name = name;
         }
@@ -33,17 +30,17 @@ lr_time_mode lr_scd2_time(const lr_scd2_work *w)
     return w->at != NULL && x->time_name != NULL && lr_name_equal(d, x->time_name, w->at) ? x->time : LR_ISO;
 }
 
-void lr_scd2_moment(const lr_scd2_work *w, int64_t us, const char *decl, lr_value *out)
+void lr_scd2_moment(const lr_scd2_work *w, int64_t us, const lr_type *decl, lr_value *out)
 {
     lr_edge edge = {.set = 1, .us = us};
-    if (w->run->session->warehouse->dialect->is_date(decl)) edge.us = lr_grain_floor(w->run->job->zone, LR_DAY, us);
+    if (decl->kind == LR_KIND_DATE) edge.us = lr_grain_floor(w->run->job->zone, LR_DAY, us);
     w->run->session->warehouse->dialect->edge(&w->run->arena, &edge, LR_ISO, w->run->job->zone, decl);
     *out = edge.value;
 }
 
 /* SELECT key, track, at AS valid_from, open AS valid_to FROM (rows). The bounds'
  * types are the dimension's where it is there. */
-static void describe(lr_scd2_work *w, const char *from_decl, const char *to_decl)
+static void describe(lr_scd2_work *w, const lr_type *from_decl, const lr_type *to_decl)
 {
     const lr_dialect *d = w->run->session->warehouse->dialect;
     lr_rowset *rs = w->rows;
@@ -56,8 +53,8 @@ static void describe(lr_scd2_work *w, const char *from_decl, const char *to_decl
     for (int i = 0; i < w->s.ntrack; i++) lr_sqlf(&rs->select, "%I, ", w->s.track[i]);
     if (w->at != NULL) {
         lr_sql column = lr_sql_column(&w->run->arena, NULL, w->at);
-        const char *decl = rs->input->fields[lr_rowset_field(w->run, rs->input, w->at, &(lr_err){0})].decl;
-        d->moment(&rs->select, &column, lr_scd2_time(w), w->run->job->zone, decl, from_decl);
+        const lr_type *type = &rs->input->fields[lr_rowset_field(w->run, rs->input, w->at, &(lr_err){0})].type;
+        d->moment(&rs->select, &column, lr_scd2_time(w), w->run->job->zone, type, from_decl);
     } else {
         lr_scd2_moment(w, w->at_us, from_decl, &at);
         d->typed(&rs->select, &at, from_decl);
@@ -80,12 +77,14 @@ int lr_scd2_derive(lr_scd2_work *w, lr_rowset *input, lr_err *e)
     rs->input = input;
     rs->window = input->window;
     rs->fields = lr_alloc(&run->arena, (size_t)(w->s.nkey + w->s.ntrack + 2) * sizeof *rs->fields);
+    rs->origins = lr_alloc(&run->arena, (size_t)(w->s.nkey + w->s.ntrack + 2) * sizeof *rs->origins);
     const char **groups[] = {w->s.key, w->s.track};
     const int counts[] = {w->s.nkey, w->s.ntrack};
     for (int g = 0; g < 2; g++)
         for (int i = 0; i < counts[g]; i++) {
             int f = lr_rowset_field(run, input, groups[g][i], e);
             if (f < 0) return -1;
+            rs->origins[rs->n] = input->fields[f].name;
             rs->fields[rs->n++] = input->fields[f];
         }
     if (w->at != NULL && lr_rowset_field(run, input, w->at, e) < 0) return -1;
@@ -99,15 +98,17 @@ int lr_scd2_types(lr_scd2_work *w, const char *into, lr_err *e)
     const lr_place *house = w->run->session->warehouse;
     lr_relation rel;
     lr_field from = bound_field(w, w->s.from);
-    const char *made = house->dialect->type_for(&w->run->arena, from.declared ? NULL : lr_rowset_extract(w->rows)->place->dialect, from.decl);
-    const char *from_decl = made, *to_decl = made;
+    lr_type made = house->dialect->type_for(&w->run->arena, &from.type);
+    const lr_type *from_decl = &made, *to_decl = &made;
     if (lr_place_relation(house, &w->run->arena, into, 0, &rel, e) != 0) return -1;
     int f = rel.exists ? lr_field_find(house->dialect, &rel, w->s.from) : -1, t = rel.exists ? lr_field_find(house->dialect, &rel, w->s.to) : -1;
-    if (f >= 0) from_decl = rel.fields[f].decl;
-    if (t >= 0) to_decl = rel.fields[t].decl;
+    if (f >= 0) from_decl = &rel.fields[f].type;
+    if (t >= 0) to_decl = &rel.fields[t].type;
     w->added = lr_alloc(&w->run->arena, (size_t)(w->s.ntrack + 1) * sizeof *w->added);
     for (int i = 0; rel.exists && i < w->s.ntrack; i++)
         if (lr_field_find(house->dialect, &rel, w->s.track[i]) < 0) w->added[w->nadded++] = w->s.track[i];
+    w->rows->fields[w->rows->n - 2].type = *from_decl;
+    w->rows->fields[w->rows->n - 1].type = *to_decl;
     describe(w, from_decl, to_decl);
     return 0;
 }

@@ -48,16 +48,19 @@ void lr_stage_made(lr_run *run, const lr_table *t)
 static int make_table(lr_run *run, lr_rowset *rs, const char **quoted, lr_column **columns, const lr_table **name, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
-    const lr_dialect *from = lr_rowset_extract(rs)->place->dialect;
     lr_field *fields = lr_alloc(&run->arena, (size_t)(rs->n + 1) * sizeof *fields);
     *columns = lr_alloc(&run->arena, (size_t)(rs->n + 1) * sizeof **columns);
+    lr_type *types = lr_alloc(&run->arena, (size_t)(rs->n + 1) * sizeof *types);
+    rs->staged_types = types;
     for (int i = 0; i < rs->n; i++) {
         fields[i].name = rs->fields[i].name;
-        fields[i].decl = w->dialect->stage_type(&run->arena, rs->fields[i].declared ? NULL : from, rs->fields[i].decl);
+        fields[i].type = w->dialect->stage_type(&run->arena, &rs->fields[i].type);
         int at = rs->like != NULL ? lr_field_find(w->dialect, rs->like, fields[i].name) : -1;
-        if (at >= 0 && fields[i].decl[0] != 0) fields[i].decl = rs->like->fields[at].decl;
+        /* another target may take the rows too: what this one would cut from a text stays */
+        if (at >= 0 && fields[i].type.native[0] != 0 && rs->like->fields[at].type.kind != LR_KIND_PADDED) fields[i].type = rs->like->fields[at].type;
+        types[i] = fields[i].type;
         (*columns)[i].name = fields[i].name;
-        (*columns)[i].decl = fields[i].decl;
+        (*columns)[i].type = fields[i].type;
     }
     lr_table *t = lr_alloc(&run->arena, sizeof *t);
     if (lr_stage_name(run, t, e) != 0) return -1;
@@ -124,7 +127,7 @@ static void name_row(lr_run *run, const lr_rowset *rs, const lr_place *place, co
     }
     if (got == 1) {
         const char *text = lr_value_text(&scratch, &row[key]);
-        lr_err_refused(e, column >= 0 ? columns[column].decl : "", rs->fields[key].name, text != NULL ? text : "NULL");
+        lr_err_refused(e, column >= 0 ? columns[column].type.native : "", rs->fields[key].name, text != NULL ? text : "NULL");
     }
     lr_arena_free(&scratch);
     place->driver->finish(k);
@@ -146,7 +149,7 @@ static int fill(lr_run *run, lr_rowset *rs, const lr_place *place, const lr_sql 
     const lr_place *w = run->session->warehouse;
     lr_feed feed = {rs, feed_next, feed_put, place->driver, w->driver, NULL, NULL};
     int failed = lr_scan(run, place, rows, apart, &feed.cursor, e);
-    if (failed == 0) failed = w->driver->sink(w->conn, quoted, columns, rs->n, apart, &feed.sink, e);
+    if (failed == 0) failed = w->driver->sink(w->conn, quoted, columns, rs->n, run->job->zone, apart, &feed.sink, e);
     if (failed == 0) failed = pump(&feed, e);
     if (failed != 0) read_on(place, feed.cursor, e);
     place->driver->finish(feed.cursor);
@@ -198,7 +201,7 @@ static void in_order(const lr_rowset *rs, const lr_sql *rows, const lr_column *c
     for (int i = 0; i < n; i++) {
         lr_sqlf(q, i == 0 ? "SELECT " : ", ");
         if (at[i] >= 0) lr_sqlf(q, "%I", rs->fields[at[i]].name);
-        else rs->place->dialect->typed(q, constant, columns[i].decl);
+        else rs->place->dialect->typed(q, constant, &columns[i].type);
     }
     lr_sqlf(q, " FROM (%Q) AS \"rows\"", rows);
 }
@@ -218,8 +221,8 @@ int lr_rowset_pour(lr_run *run, lr_rowset *rs, const char *table, const char *by
     in_order(rs, &q, columns, at, n, constant, &ordered);
     int piped = by == NULL ? lr_pipe(run, rs->place, &ordered, w, table, columns, n, rows, e) : 0;
     int failed = piped == 0 ? lr_scan(run, rs->place, &q, 1, &k, e) : piped < 0 ? -1 : 0;
-    if (failed == 0 && by != NULL) failed = w->driver->sink_by(w->conn, by, columns, n, &sink, e);
-    else if (failed == 0 && piped == 0) failed = w->driver->sink(w->conn, table, columns, n, 1, &sink, e);
+    if (failed == 0 && by != NULL) failed = w->driver->sink_by(w->conn, by, columns, n, run->job->zone, &sink, e);
+    else if (failed == 0 && piped == 0) failed = w->driver->sink(w->conn, table, columns, n, run->job->zone, 1, &sink, e);
     while (failed == 0 && piped == 0 && (got = rs->place->driver->next(k, &row, e)) == 1) {
         for (int i = 0; i < n; i++) out[i] = at[i] >= 0 ? row[at[i]] : *constant;
         failed = w->driver->put(sink, out, e);

@@ -1,5 +1,5 @@
 /* Finding, making and checking the target of a write. */
-#include "primitive/target.h"
+#include "primitive/guard.h"
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -82,8 +82,8 @@ static int check_names(const lr_run *run, const lr_target *t, lr_err *e)
 /* A decimal that the engine has no exact type for is kept as text. */
 static void tell_text(lr_run *run, const lr_target *t, const lr_field *from, const lr_field *to)
 {
-    if (strncasecmp(from->decl, "numeric", 7) != 0 || strcasecmp(to->decl, "TEXT") != 0) return;
-    lr_note(run, "%s.%s is TEXT: a %s has more digits than a number of this engine keeps", t->name, to->name, from->decl);
+    if (from->type.kind != LR_KIND_DECIMAL || to->type.kind != LR_KIND_TEXT) return;
+    lr_note(run, "%s.%s is TEXT: a %s has more digits than a number of this engine keeps", t->name, to->name, from->type.native);
 }
 
 static int is_omitted(const lr_target *t, const char *name)
@@ -93,21 +93,41 @@ static int is_omitted(const lr_target *t, const char *name)
     return 0;
 }
 
+static const lr_relation *keep_relation(lr_run *run, const lr_relation *r)
+{
+    lr_relation *copy = lr_alloc(&run->arena, sizeof *copy);
+    *copy = *r;
+    return copy;
+}
+
+/* Staged for a target, values are checked against its columns as they come. The
+ * columns of a join, and a dimension's, come through from below. */
+static void stage_like(lr_run *run, lr_target *t)
+{
+    const lr_relation *like = t->rel.exists ? keep_relation(run, &t->rel) : NULL;
+    t->source->like = like;
+    for (lr_rowset *rs = t->source; rs->input != NULL && rs->kind == LR_ROWS_JOIN; rs = rs->input) rs->input->like = like;
+}
+
+static lr_type stamp_type(lr_run *run)
+{
+    lr_type words = lr_type_words("TIMESTAMP");
+    return run->session->warehouse->dialect->type_for(&run->arena, &words);
+}
+
 static int make(lr_run *run, lr_target *t, const char *index_column, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
     const lr_rowset *rs = t->source;
-    const lr_dialect *from = lr_rowset_extract(t->source)->place->dialect;
     lr_field *fields = lr_alloc(&run->arena, (size_t)(rs->n + 2) * sizeof *fields);
     int stamped = t->stamp != NULL && !lr_rowset_has(run, rs, t->stamp), n = 0;
     for (int i = 0; i < rs->n; i++) {
         if (is_omitted(t, rs->fields[i].name)) continue;
         fields[n].name = rs->fields[i].name;
-        fields[n].decl = rs->fields[i].local ? rs->fields[i].decl
-                             : w->dialect->type_for(&run->arena, rs->fields[i].declared ? NULL : from, rs->fields[i].decl);
+        fields[n].type = w->dialect->type_for(&run->arena, &rs->fields[i].type);
         tell_text(run, t, &rs->fields[i], &fields[n++]);
     }
-    if (stamped) fields[n++] = (lr_field){.name = t->stamp, .decl = "TIMESTAMP"};
+    if (stamped) fields[n++] = (lr_field){.name = t->stamp, .type = stamp_type(run)};
     lr_sql q = lr_sql_new(&run->arena);
     w->dialect->create_table(&q, &t->rel.table, fields, n, t->key, t->nkey, 0);
     if (lr_write(run, &q, NULL, e) != 0) return -1;
@@ -125,7 +145,9 @@ static int make(lr_run *run, lr_target *t, const char *index_column, lr_err *e)
     lr_buf_free(&key);
     if (run->mode != LR_MODE_PLAN) {
         lr_table table = t->rel.table;
-        return w->dialect->relation(w->driver, w->conn, &run->arena, &table, 1, &t->rel, e);
+        if (w->dialect->relation(w->driver, w->conn, &run->arena, &table, 1, &t->rel, e) != 0) return -1;
+        stage_like(run, t);
+        return 0;
     }
     /* A plan goes on as if it were there. */
     t->rel.fields = fields;
@@ -142,7 +164,7 @@ static int make(lr_run *run, lr_target *t, const char *index_column, lr_err *e)
 static const char *column_lines(lr_run *run, const lr_rowset *rs)
 {
     lr_buf b = {0};
-    for (int i = 0; i < rs->n; i++) lr_buf_printf(&b, "%s\t%s\n", rs->fields[i].name, rs->fields[i].decl);
+    for (int i = 0; i < rs->n; i++) lr_buf_printf(&b, "%s\t%s\n", rs->fields[i].name, rs->fields[i].type.native);
     const char *out = lr_dup(&run->arena, b.data != NULL ? b.data : "");
     lr_buf_free(&b);
     return out;
@@ -166,9 +188,9 @@ static int drifted(lr_run *run, const lr_target *t, const char *before, lr_buf *
         const char *sep = what->len > 0 ? "; " : "";
         if (theirs < 0)
             lr_buf_printf(what, "%scolumn %s (%s) is gone from the source", sep, line, type);
-        else if (strcasecmp(t->source->fields[theirs].decl, type) != 0 &&
-                 strcasecmp(t->source->fields[theirs].decl, t->rel.fields[ours].decl) != 0)
-            lr_buf_printf(what, "%scolumn %s was %s and is %s now", sep, line, type, t->source->fields[theirs].decl);
+        else if (strcasecmp(t->source->fields[theirs].type.native, type) != 0 &&
+                 strcasecmp(t->source->fields[theirs].type.native, t->rel.fields[ours].type.native) != 0)
+            lr_buf_printf(what, "%scolumn %s was %s and is %s now", sep, line, type, t->source->fields[theirs].type.native);
     }
     return what->len > 0;
 }
@@ -176,7 +198,7 @@ static int drifted(lr_run *run, const lr_target *t, const char *before, lr_buf *
 static int match_columns(lr_run *run, lr_target *t, const char *new_columns, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
-    const lr_dialect *d = w->dialect, *from = lr_rowset_extract(t->source)->place->dialect;
+    const lr_dialect *d = w->dialect;
     int add = strcmp(new_columns, "add") == 0, ignore = strcmp(new_columns, "ignore") == 0;
     lr_buf missing = {0}, drift = {0};
     const char *before = NULL, *now = column_lines(run, t->source);
@@ -195,12 +217,12 @@ static int match_columns(lr_run *run, lr_target *t, const char *new_columns, lr_
         if (at >= 0 || add) t->columns[t->n++] = f->name;
         if (at >= 0) continue;
         added[nadded].name = f->name;
-        added[nadded++].decl = f->local ? f->decl : d->type_for(&run->arena, f->declared ? NULL : from, f->decl);
-        lr_buf_printf(&missing, "%s%s%s%s", missing.len > 0 ? ", " : "", f->name, f->decl[0] != 0 ? " " : "", f->decl);
+        added[nadded++].type = d->type_for(&run->arena, &f->type);
+        lr_buf_printf(&missing, "%s%s%s%s", missing.len > 0 ? ", " : "", f->name, f->type.native[0] != 0 ? " " : "", f->type.native);
     }
     if (t->stamp != NULL && lr_field_find(d, &t->rel, t->stamp) < 0) {
         added[nadded].name = t->stamp;
-        added[nadded++].decl = "TIMESTAMP";
+        added[nadded++].type = stamp_type(run);
         lr_buf_printf(&missing, "%s%s", missing.len > 0 ? ", " : "", t->stamp);
     }
     int failed = run->mode == LR_MODE_RUN && !t->created ? lr_ledger_columns(run, t->name, &before, e) : 0;
@@ -219,7 +241,7 @@ static int match_columns(lr_run *run, lr_target *t, const char *new_columns, lr_
         lr_sql q = lr_sql_new(&run->arena);
         d->add_column(&q, &t->rel.table, &added[i]);
         failed = lr_write(run, &q, NULL, e);
-        if (failed == 0) lr_note(run, "%s gets the column %s %s", t->name, added[i].name, added[i].decl);
+        if (failed == 0) lr_note(run, "%s gets the column %s %s", t->name, added[i].name, added[i].type.native);
     }
     if (failed == 0 && add && nadded > 0 && run->mode != LR_MODE_PLAN) {
         lr_table table = t->rel.table;
@@ -234,79 +256,12 @@ static int match_columns(lr_run *run, lr_target *t, const char *new_columns, lr_
     return failed;
 }
 
-/* "a OR b OR ..." as a balanced tree: engines limit the depth. */
-static void either(lr_sql *q, const lr_sql *conditions, int n)
-{
-    if (n == 1) {
-        lr_sqlf(q, "%Q", &conditions[0]);
-        return;
-    }
-    lr_sqlf(q, "(");
-    either(q, conditions, n / 2);
-    lr_sqlf(q, " OR ");
-    either(q, conditions + n / 2, n - n / 2);
-    lr_sqlf(q, ")");
-}
-
-/* A value that the target's column would change on the way is refused. */
-static int check_bent(lr_run *run, const lr_target *t, lr_err *e)
-{
-    const lr_place *w = run->session->warehouse;
-    const lr_dialect *d = w->dialect;
-    int foreign = 0, n = 0;
-    lr_sql *conditions = lr_alloc(&run->arena, (size_t)(t->source->n + 1) * sizeof *conditions);
-    /* types of another engine say nothing about what this one would do */
-    foreign = lr_rowset_extract(t->source)->place->dialect != d;
-    for (const lr_rowset *rs = t->source; rs != NULL; rs = rs->input) foreign |= rs->kind == LR_ROWS_MAP;
-    if (t->created && !foreign) return 0;
-    lr_sql any = lr_sql_new(&run->arena), which = lr_sql_new(&run->arena), value = lr_sql_new(&run->arena);
-    for (int i = 0; i < t->source->n; i++) {
-        const lr_field *f = &t->source->fields[i];
-        int at = lr_field_find(d, &t->rel, f->name), written = 0;
-        for (int j = 0; j < t->n; j++) written |= strcmp(t->columns[j], f->name) == 0;
-        if (at < 0 || !written) continue;
-        lr_sql column = lr_sql_column(&run->arena, "rows", f->name), bent = lr_sql_new(&run->arena);
-        if (!d->bends(&bent, &column, foreign ? NULL : f->decl, t->rel.fields[at].decl)) continue;
-        lr_value name = lr_text(f->name);
-        conditions[n++] = bent;
-        lr_sqlf(&which, " WHEN %Q THEN %V", &bent, &name);
-        lr_sqlf(&value, " WHEN %Q THEN %Q", &bent, &column);
-    }
-    if (n == 0) return 0;
-    either(&any, conditions, n);
-    lr_sql q = lr_sql_new(&run->arena);
-    const char *key = t->nkey > 0 ? t->key[0] : t->source->fields[0].name;
-    lr_sqlf(&q, "SELECT CASE%Q END, CASE%Q END, \"rows\".%I FROM (%Q) AS \"rows\" WHERE %Q LIMIT 1", &which, &value, key, &t->rows, &any);
-    lr_cursor *k;
-    const lr_value *row;
-    if (lr_query(run, w, &q, &k, e) != 0) return -1;
-    int got = w->driver->next(k, &row, e);
-    if (got == 1) {
-        static const char *const classes[] = {"null", "integer", "real", "text", "blob", "boolean", "numeric", "date", "timestamp", "timestamptz"};
-        const char *column = lr_value_text(&run->arena, &row[0]), *text = lr_value_text(&run->arena, &row[1]);
-        const char *id = lr_value_text(&run->arena, &row[2]);
-        int at = lr_field_find(d, &t->rel, column);
-        lr_fail(e, LR_FAILED, "column %s (%s) cannot keep the %s value %s exactly, at %s %s", column,
-                t->rel.fields[at].decl, classes[row[1].type], text, key, id != NULL ? id : "NULL");
-        lr_hint(e, "give the target's column a type that keeps it, such as TEXT, or convert it in columns");
-    }
-    w->driver->finish(k);
-    return got == 0 ? 0 : -1;
-}
-
-static const lr_relation *keep_relation(lr_run *run, const lr_relation *r)
-{
-    lr_relation *copy = lr_alloc(&run->arena, sizeof *copy);
-    *copy = *r;
-    return copy;
-}
-
 int lr_target_rows(lr_run *run, lr_target *t, lr_err *e)
 {
     t->direct = 0;
     t->rows = lr_sql_new(&run->arena);
     if (lr_rowset_sql(run, t->source, &t->rows, e) != 0) return -1;
-    return run->mode == LR_MODE_PLAN ? 0 : check_bent(run, t, e);
+    return lr_guard_rows(run, t, e);
 }
 
 static int savepoint(lr_run *run, const char *what, lr_err *e)
@@ -395,13 +350,18 @@ int lr_target_open_without(lr_run *run, const lr_primitive *p, const lr_args *ar
     }
     if (t->rel.exists && match_key(run, t, e) != 0) return -1;
     tell_step(run, t);
-    /* staged for a target that is there, values are checked against its columns */
-    t->source->like = t->rel.exists ? keep_relation(run, &t->rel) : NULL;
+    stage_like(run, t);
     if (t->once) lr_join_defer(run, t->source);
-    if (lr_ledger_lock_target(run, t->name, e) != 0 || lr_rowset_prepare(run, t->source, e) != 0) return -1;
+    if (lr_ledger_lock_target(run, t->name, e) != 0) return -1;
+    /* what a function maps is read when it is prepared: the target comes first */
+    int early = !t->rel.exists && t->source->kind == LR_ROWS_MAP;
+    if (early && (lr_rowset_prepare(run, t->source->input, e) != 0 || make(run, t, index_column, e) != 0)) return -1;
+    if (lr_rowset_prepare(run, t->source, e) != 0) return -1;
     if (t->once && keep_transaction(run, t, e) != 0) return -1;
-    if (!t->rel.exists && make(run, t, index_column, e) != 0) return -1;
+    if (!t->created && !t->rel.exists && make(run, t, index_column, e) != 0) return -1;
     if (match_columns(run, t, new_columns, e) != 0) return -1;
+    if (lr_guard_forms(run, t, e) != 0 || lr_guard_stamp(run, t, e) != 0) return -1;
+    lr_guard_foresee(run, t);
     t->direct = may_be_direct && w->dialect->checks_rows && lr_rowset_direct(run, t->source);
     return t->direct ? 0 : lr_target_rows(run, t, e);
 }
@@ -422,7 +382,7 @@ int lr_target_find(lr_run *run, const lr_primitive *p, const lr_args *args, cons
     }
     if (refuse_name(run, t, e) != 0 || refuse_reading(run, t, e) != 0) return -1;
     if (match_key(run, t, e) != 0) return -1;
-    t->source->like = keep_relation(run, &t->rel);
+    stage_like(run, t);
     tell_step(run, t);
     return lr_ledger_lock_target(run, t->name, e) != 0 ? -1 : lr_rowset_prepare(run, t->source, e);
 }

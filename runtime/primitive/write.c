@@ -104,7 +104,7 @@ static int whole_table(const lr_target *t)
 {
     const lr_rowset *rs = t->source;
     if (rs->kind != LR_ROWS_EXTRACT || rs->is_sql || rs->staged != NULL || rs->window != NULL || t->stamp != NULL) return 0;
-    if (t->rel.referenced) return 0;
+    if (t->rel.referenced || t->converted) return 0;
     if (rs->n != rs->relation.nfields || t->n != rs->n || t->rel.nfields != rs->n) return 0;
     if (strstr(rs->from.text, " WHERE 1=1") == NULL || strcmp(strstr(rs->from.text, " WHERE 1=1"), " WHERE 1=1") != 0) return 0;
     for (int i = 0; i < t->n; i++)
@@ -128,7 +128,7 @@ static void insert_select(lr_run *run, const lr_target *t, lr_sql *q)
     for (int i = 0; i < t->n; i++) lr_sqlf(q, i == 0 ? "%I" : ", %I", t->columns[i]);
     if (t->stamp != NULL) {
         lr_sqlf(q, ", ");
-        d->typed(q, &t->stamp_value, t->rel.fields[lr_field_find(d, &t->rel, t->stamp)].decl);
+        d->typed(q, &t->stamp_value, &t->rel.fields[lr_field_find(d, &t->rel, t->stamp)].type);
     }
     lr_sqlf(q, " FROM (%Q) AS \"rows\"", &t->rows);
 }
@@ -144,7 +144,8 @@ int lr_target_pour(lr_run *run, const lr_target *t, const char *by, int64_t *row
     for (int i = 0; i < n; i++) {
         const char *name = i < t->n ? t->columns[i] : t->stamp;
         columns[i].name = name;
-        columns[i].decl = t->rel.fields[lr_field_find(d, &t->rel, name)].decl;
+        columns[i].type = t->rel.fields[lr_field_find(d, &t->rel, name)].type;
+        if (i < t->n && t->forms != NULL) columns[i].form = t->forms[i];
         at[i] = -1;
         for (int f = 0; i < t->n && f < t->source->n; f++)
             if (strcmp(t->source->fields[f].name, name) == 0) at[i] = f;

@@ -161,7 +161,7 @@ static int find_newest(lr_run *run, lr_window *w, const lr_time_column *c, lr_va
     w->mode = c->mode;
     if (c->mode == LR_ISO) {
         /* A column of plain numbers shows itself by its largest value. */
-        d->newest(&q, &c->from, &c->expr, LR_NUMBER, run->job->zone, c->decl, NULL);
+        d->newest(&q, &c->from, &c->expr, LR_NUMBER, run->job->zone, c->type, NULL);
         if (lr_query_value(run, c->place, &q, &run->arena, newest, NULL, e) != 0) return -1;
         if (newest->type == LR_INT) w->mode = LR_NUMBER;
         if (newest->type == LR_INT || newest->type == LR_NULL) return 0;
@@ -171,7 +171,7 @@ static int find_newest(lr_run *run, lr_window *w, const lr_time_column *c, lr_va
         }
     }
     q = lr_sql_new(&run->arena);
-    d->newest(&q, &c->from, &c->expr, c->mode, run->job->zone, c->decl, &run->job->clock);
+    d->newest(&q, &c->from, &c->expr, c->mode, run->job->zone, c->type, &run->job->clock);
     return lr_query_value(run, c->place, &q, &run->arena, newest, NULL, e);
 }
 
@@ -250,7 +250,7 @@ int lr_window_bounds(lr_run *run, lr_window *w, const lr_time_column *c, lr_boun
 {
     if (w->newest && fix_newest(run, w, c, e) != 0) return -1;
     out->by_instant = 0;
-    out->decl = c->decl;
+    out->type = c->type;
     out->zone = run->job->zone;
     out->mode = w->newest ? w->mode : c->mode;
     out->start = w->start;
@@ -258,14 +258,14 @@ int lr_window_bounds(lr_run *run, lr_window *w, const lr_time_column *c, lr_boun
     if (out->mode == LR_NUMBER) return 0;
     const lr_edge *edges[2] = {&w->start, &w->stop};
     for (int i = 0; i < 2; i++) {
-        if (!edges[i]->set || edges[i]->exact || !c->place->dialect->is_date(c->decl)) continue;
+        if (!edges[i]->set || edges[i]->exact || (c->type == NULL || c->type->kind != LR_KIND_DATE)) continue;
         if (lr_is_midnight(run->job->zone, edges[i]->us)) continue;
         lr_fail(e, LR_FAILED, "the window %s has a time of day, and %s.%s holds dates", lr_window_text(run, w),
                 c->table, c->column);
         return lr_hint(e, "write job { grain = \"day\" }, or use a column with a time");
     }
-    c->place->dialect->edge(&run->arena, &out->start, out->mode, out->zone, c->decl);
-    c->place->dialect->edge(&run->arena, &out->stop, out->mode, out->zone, c->decl);
+    c->place->dialect->edge(&run->arena, &out->start, out->mode, out->zone, c->type);
+    c->place->dialect->edge(&run->arena, &out->stop, out->mode, out->zone, c->type);
     return 0;
 }
 

@@ -41,7 +41,7 @@ typedef struct lr_time_column {
     const lr_place *place;
     const char *table;  /* for messages */
     const char *column;
-    const char *decl;
+    const lr_type *type; /* NULL: not known */
     lr_sql expr;        /* the column */
     lr_sql from;
     lr_time_mode mode;  /* as declared by the extract */

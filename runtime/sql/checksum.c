@@ -1,40 +1,41 @@
 /* The form of a pair of columns. */
 #include "sql/checksum.h"
 
-static int is_number(lr_holds h)
+/* A column of SQLite that is declared as text holds decimals too. */
+static lr_kind held(const lr_type *t)
 {
-    return h == LR_HOLDS_INT || h == LR_HOLDS_DECIMAL || h == LR_HOLDS_REAL || h == LR_HOLDS_SHORT_REAL || h == LR_HOLDS_BOOL;
+    if (t->dynamic && t->kind == LR_KIND_TEXT) return LR_KIND_ANY;
+    return t->kind == LR_KIND_UUID || t->kind == LR_KIND_JSON ? LR_KIND_OTHER : t->kind;
 }
 
-static int is_time(lr_holds h)
+static int is_number(lr_kind k)
 {
-    return h == LR_HOLDS_DATE || h == LR_HOLDS_MOMENT || h == LR_HOLDS_INSTANT;
+    return lr_kind_is_number(k) || k == LR_KIND_BOOL;
 }
 
-static int is_text(lr_holds h)
+static int is_text(lr_kind k)
 {
-    return h == LR_HOLDS_TEXT || h == LR_HOLDS_PADDED || h == LR_HOLDS_ANY;
+    return lr_kind_is_text(k) || k == LR_KIND_ANY;
 }
 
-enum lr_form lr_checksum_form(lr_holds a, lr_holds b)
+enum lr_form lr_checksum_form(const lr_type *first, const lr_type *second)
 {
     static const enum lr_form forms[] = {
-        [LR_HOLDS_ANY] = LR_FORM_ANY, [LR_HOLDS_INT] = LR_FORM_INT, [LR_HOLDS_DECIMAL] = LR_FORM_DECIMAL,
-        [LR_HOLDS_REAL] = LR_FORM_REAL, [LR_HOLDS_SHORT_REAL] = LR_FORM_REAL, [LR_HOLDS_BOOL] = LR_FORM_BOOL,
-        [LR_HOLDS_DATE] = LR_FORM_DATE, [LR_HOLDS_MOMENT] = LR_FORM_MOMENT, [LR_HOLDS_INSTANT] = LR_FORM_MOMENT,
-        [LR_HOLDS_BYTES] = LR_FORM_BYTES, [LR_HOLDS_PADDED] = LR_FORM_TRIMMED, [LR_HOLDS_TEXT] = LR_FORM_TEXT,
-        [LR_HOLDS_OTHER] = LR_FORM_TEXT};
+        [LR_KIND_ANY] = LR_FORM_ANY, [LR_KIND_INTEGER] = LR_FORM_INT, [LR_KIND_DECIMAL] = LR_FORM_DECIMAL,
+        [LR_KIND_REAL] = LR_FORM_REAL, [LR_KIND_BOOL] = LR_FORM_BOOL, [LR_KIND_DATE] = LR_FORM_DATE,
+        [LR_KIND_TIMESTAMP] = LR_FORM_MOMENT, [LR_KIND_INSTANT] = LR_FORM_MOMENT, [LR_KIND_BYTES] = LR_FORM_BYTES,
+        [LR_KIND_PADDED] = LR_FORM_TRIMMED, [LR_KIND_TEXT] = LR_FORM_TEXT, [LR_KIND_OTHER] = LR_FORM_TEXT};
+    lr_kind a = held(first), b = held(second);
     if (a == b) return forms[a];
-    if ((a == LR_HOLDS_PADDED && is_text(b)) || (b == LR_HOLDS_PADDED && is_text(a))) return LR_FORM_TRIMMED;
+    if ((a == LR_KIND_PADDED && is_text(b)) || (b == LR_KIND_PADDED && is_text(a))) return LR_FORM_TRIMMED;
     /* what may hold anything holds what the other side does */
-    if (a == LR_HOLDS_ANY) return forms[b];
-    if (b == LR_HOLDS_ANY) return forms[a];
+    if (a == LR_KIND_ANY) return forms[b];
+    if (b == LR_KIND_ANY) return forms[a];
     if (is_number(a) && is_number(b)) {
-        if ((a == LR_HOLDS_INT && b == LR_HOLDS_BOOL) || (a == LR_HOLDS_BOOL && b == LR_HOLDS_INT)) return LR_FORM_INT;
-        if (forms[a] == LR_FORM_REAL && forms[b] == LR_FORM_REAL) return LR_FORM_REAL;
+        if ((a == LR_KIND_INTEGER && b == LR_KIND_BOOL) || (a == LR_KIND_BOOL && b == LR_KIND_INTEGER)) return LR_FORM_INT;
         return LR_FORM_DECIMAL;
     }
-    if (is_time(a) && is_time(b)) return LR_FORM_MOMENT;
+    if (lr_kind_is_time(a) && lr_kind_is_time(b)) return LR_FORM_MOMENT;
     return LR_FORM_TEXT;
 }
 

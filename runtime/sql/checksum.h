@@ -6,26 +6,9 @@
 #include "base/checksum.h"
 #include "sql/sql.h"
 
-/* What a column holds by its declared type. */
-typedef enum lr_holds {
-    LR_HOLDS_ANY,     /* whatever is put into it */
-    LR_HOLDS_INT,
-    LR_HOLDS_DECIMAL,
-    LR_HOLDS_REAL,
-    LR_HOLDS_SHORT_REAL, /* a float of 4 bytes */
-    LR_HOLDS_BOOL,
-    LR_HOLDS_DATE,
-    LR_HOLDS_MOMENT,
-    LR_HOLDS_INSTANT,
-    LR_HOLDS_BYTES,
-    LR_HOLDS_PADDED,  /* blanks at the end mean nothing */
-    LR_HOLDS_TEXT,
-    LR_HOLDS_OTHER    /* of the engine's own; compared by its text */
-} lr_holds;
-
 typedef struct lr_hashed {
     const char *name;
-    lr_holds holds, beside; /* this column, and the other side's */
+    lr_type type, beside; /* of this column, and of the other side's */
     enum lr_form form;
     int seed;
 } lr_hashed;
@@ -48,10 +31,8 @@ typedef struct lr_checksum {
 void lr_checksum_known(int64_t out[LR_CHECKSUM_PROBES]);
 
 /* The form in which two columns' values are the same on both sides. */
-enum lr_form lr_checksum_form(lr_holds a, lr_holds b);
+enum lr_form lr_checksum_form(const lr_type *a, const lr_type *b);
 
 extern const lr_checksum lr_sqlite_checksum, lr_postgres_checksum;
-lr_holds lr_sqlite_holds(const char *decl);
-lr_holds lr_postgres_holds(const char *decl);
 
 #endif

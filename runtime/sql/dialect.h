@@ -6,21 +6,19 @@
 #ifndef LRUN_SQL_DIALECT_H
 #define LRUN_SQL_DIALECT_H
 
-#include "base/calendar.h"
+#include "base/moment.h"
 #include "sql/checksum.h"
 
 /* ---- what a table is ---- */
 
 typedef struct lr_field {
     const char *name;
-    const char *decl;  /* declared type, "" for none */
+    lr_type type;
     int not_null;      /* cannot hold NULL, also by being the row's identity */
     int primary;       /* position in the primary key from 1, 0 not in it */
     int generated;     /* computed by the engine: never written */
-    int declared;      /* the job named its type (map) */
-    int local;         /* its type is the warehouse's own */
     int has_default;
-    int loose;         /* "=" takes different values for the same, or there is none: compared as text */
+    int loose;         /* "=" takes different values for the same, or there is none: compared as text; of SQLite: times that are equal in other forms too */
 } lr_field;
 
 typedef struct lr_key {
@@ -40,6 +38,7 @@ typedef struct lr_relation {
     int drops_rows;  /* ON CONFLICT REPLACE or IGNORE in its definition would lose rows in silence */
     int referenced;  /* a foreign key points at it; only where that matters to the engine's copies */
     const char *cascaded_from; /* a table whose foreign key would follow a delete, or NULL */
+    int numbered;  /* its rows carry a number that grows with each insert */
     const char **pinned; /* columns that an UPDATE would change without moving the row to where it belongs */
     int npinned;         /* a NULL entry: any column */
 } lr_relation;
@@ -65,7 +64,7 @@ typedef struct lr_bounds {
     lr_edge start, stop;
     lr_time_mode mode;
     const lr_zone *zone;
-    const char *decl; /* declared type of the column */
+    const lr_type *type; /* of the column; NULL: not known */
     int indexed;    /* an index finds its values */
     int by_instant; /* the column's forms do not sort as time: compare instants */
 } lr_bounds;
@@ -135,17 +134,10 @@ struct lr_dialect {
     int (*resolve)(const lr_driver *d, lr_conn *c, lr_arena *a, const char *schema, const char *name,
                    lr_table *out, lr_err *e);
 
-    /* The type of a new column that keeps what a column of another engine or
-     * the same holds; from NULL: as a job declared it. */
-    const char *(*type_for)(lr_arena *a, const struct lr_dialect *from, const char *decl);
-
-    /* The type of a staged column: holds every value of the source's column. */
-    const char *(*stage_type)(lr_arena *a, const struct lr_dialect *from, const char *decl);
-
-    /* Does the column hold dates without a time of day, by its declared type? */
-    int (*is_date)(const char *decl);
-    /* Digits after the point by the declared type, -1 where it says none. */
-    int (*scale)(const char *decl);
+    /* The type of a new column that keeps what a column of a type declares; and
+     * of a staged one, which holds every value that such a column may have. */
+    lr_type (*type_for)(lr_arena *a, const lr_type *from);
+    lr_type (*stage_type)(lr_arena *a, const lr_type *from);
 
     /* May this connection make temporary tables? 1, 0, or -1. NULL: always. */
     int (*temporary)(const lr_driver *d, lr_conn *c, lr_err *e);
@@ -164,7 +156,7 @@ struct lr_dialect {
     void (*add_column)(lr_sql *q, const lr_table *t, const lr_field *field);
 
     /* Fill edge->value from edge->us, as a column of the type is compared. */
-    void (*edge)(lr_arena *a, lr_edge *edge, lr_time_mode mode, const lr_zone *z, const char *decl);
+    void (*edge)(lr_arena *a, lr_edge *edge, lr_time_mode mode, const lr_zone *z, const lr_type *type);
     /* "column >= start AND column < stop", or "1=1" where both are open. */
     void (*within)(lr_sql *q, const lr_sql *column, const lr_bounds *b);
 
@@ -180,50 +172,63 @@ struct lr_dialect {
 
     /* The largest value of the column not later than limit (NULL: any). */
     void (*newest)(lr_sql *q, const lr_sql *from, const lr_sql *column, lr_time_mode mode,
-                   const lr_zone *z, const char *decl, const int64_t *limit_us);
+                   const lr_zone *z, const lr_type *type, const int64_t *limit_us);
 
     /* Instants that compare across forms: for joins on time. */
-    void (*instant)(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z, const char *decl);
+    void (*instant)(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z, const lr_type *type);
     /* Do a column's times compare with those of another as they are stored, the
      * other side being a version's bounds? By the types alone: 1 or 0; 2 where
      * the values have to be looked at, and q is a SELECT of the styles
      * (base/timestyle.h) that all of them have. */
-    int (*plain_times)(lr_sql *q, const lr_sql *from, const lr_sql *column, const char *decl, const char *other, const lr_zone *z);
+    int (*plain_times)(lr_sql *q, const lr_sql *from, const lr_sql *column, const lr_type *type, const lr_type *other, const lr_zone *z);
     /* A condition that is an error where the column is NULL, and whether an error
      * is that one. */
     void (*never_null)(lr_sql *q, const lr_sql *column);
     int (*was_null)(const lr_err *e);
     /* Text compares by its bytes, whatever the column's collation. */
-    void (*bytewise)(lr_sql *q, const lr_sql *expr, const char *decl);
+    void (*bytewise)(lr_sql *q, const lr_sql *expr, const lr_type *type);
     void (*forever)(lr_sql *q); /* an instant after every other */
-    void (*last)(lr_sql *q, const char *decl); /* a time of the type after every other */
-    /* A time as a column of to_decl holds it; naive ones read in the zone. */
-    void (*moment)(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z, const char *from_decl, const char *to_decl);
+    void (*last)(lr_sql *q, const lr_type *type); /* a time of the type after every other */
+    /* A time as a column of the type `to` holds it; naive ones read in the zone. */
+    void (*moment)(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z, const lr_type *from, const lr_type *to);
     /* Not the same value, NULL being one; loose as in lr_field. */
     void (*distinct)(lr_sql *q, const lr_sql *a, const lr_sql *b, int loose);
+    /* A value of any type as it may stand in a column of values of several. */
+    void (*shown)(lr_sql *q, const lr_sql *expr);
+    /* Where instants are kept as text: a SELECT of the newest that a column holds. */
+    void (*newest_text)(lr_sql *q, const lr_relation *t, const lr_sql *column, int indexed);
     const char *quote; /* the function that writes a text as a literal */
-    /* Is a value a time? NULL: a column's type says so of all its values. */
-    void (*is_time)(lr_sql *q, const lr_sql *expr, const lr_zone *z);
+    /* Is a value a time? 0 and nothing appended where the column's type says so of
+     * all its values. */
+    int (*is_time)(lr_sql *q, const lr_sql *expr, const lr_type *type, const lr_zone *z);
     /* A value that orders as time where it is a time, else as itself. */
-    void (*order)(lr_sql *q, const lr_sql *expr, const lr_zone *z);
+    void (*order)(lr_sql *q, const lr_sql *expr, const lr_type *type, const lr_zone *z);
 
     /* The first of the grain that a time is in, as a logical date; what is no
      * time is its own text. */
-    void (*piece)(lr_sql *q, const lr_sql *expr, lr_grain g, lr_time_mode mode, const lr_zone *z, const char *decl);
+    void (*piece)(lr_sql *q, const lr_sql *expr, lr_grain g, lr_time_mode mode, const lr_zone *z, const lr_type *type);
     /* Microseconds from an instant to a later one. */
     void (*elapsed)(lr_sql *q, const lr_sql *from, const lr_sql *to);
 
     /* Exact total as decimal text. */
-    void (*total)(lr_sql *q, const lr_sql *expr, const char *decl);
-    /* What a column holds, and rows compared by checksum. */
-    lr_holds (*holds)(const char *decl);
+    void (*total)(lr_sql *q, const lr_sql *expr, const lr_type *type);
+    /* Rows compared by checksum. */
     const lr_checksum *checksum;
     /* A value where the engine would not know its type. */
-    void (*typed)(lr_sql *q, const lr_value *v, const char *decl);
+    void (*typed)(lr_sql *q, const lr_value *v, const lr_type *type);
 
-    /* A condition that finds a value which a column of the type would bend; 0
-     * and nothing appended where none can be. */
-    int (*bends)(lr_sql *q, const lr_sql *expr, const char *from_decl, const char *to_decl);
+    /* May be NULL: the engine knows the types of expressions. The type of an
+     * aggregate, "SUM(amount)", over some fields; *as is set where it is to be
+     * computed by another text, so that decimals add up exactly. */
+    lr_type (*aggregate)(lr_arena *a, const char *text, const lr_field *fields, int n, const char **as);
+
+    /* A condition that finds a value which a column of the type `to` does not
+     * keep, for the reasons of lr_type_loss; 0 and nothing appended where the
+     * engine keeps all. from is the expression's own type. */
+    int (*lossy)(lr_sql *q, const lr_sql *expr, const lr_type *from, const lr_type *to, unsigned why, const lr_zone *z);
+    /* The expression as a value of the column's type, exact for what is not
+     * lossy. 0 and nothing appended where it is one as it stands. */
+    int (*convert)(lr_sql *q, const lr_sql *expr, const lr_type *from, const lr_type *to, const lr_time_form *form, const lr_zone *z);
 
     /* Ways to write by key, the best first, and the environment variable that
      * forces one. NULL: there is one way, and it always works. */

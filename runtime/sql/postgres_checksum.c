@@ -1,31 +1,6 @@
 /* Checksums of rows in PostgreSQL, by its own hash functions. No value becomes
  * text but where it is text: that takes longer than all the rest. */
 #include "sql/checksum.h"
-#include <string.h>
-#include <strings.h>
-
-static int is(const char *decl, const char *start)
-{
-    return strncasecmp(decl, start, strlen(start)) == 0;
-}
-
-lr_holds lr_postgres_holds(const char *decl)
-{
-    static const struct {
-        const char *start;
-        lr_holds holds;
-    } known[] = {{"smallint", LR_HOLDS_INT}, {"integer", LR_HOLDS_INT}, {"bigint", LR_HOLDS_INT}, {"numeric", LR_HOLDS_DECIMAL},
-                 {"real", LR_HOLDS_SHORT_REAL}, {"double precision", LR_HOLDS_REAL}, {"boolean", LR_HOLDS_BOOL},
-                 {"bytea", LR_HOLDS_BYTES}, {"character varying", LR_HOLDS_TEXT}, {"character", LR_HOLDS_PADDED},
-                 {"text", LR_HOLDS_TEXT}};
-    if (decl == NULL || decl[0] == 0) return LR_HOLDS_OTHER;
-    if (strstr(decl, "[]") != NULL) return LR_HOLDS_OTHER;
-    if (strcasecmp(decl, "date") == 0) return LR_HOLDS_DATE;
-    if (is(decl, "timestamp")) return strstr(decl, "with time zone") != NULL ? LR_HOLDS_INSTANT : LR_HOLDS_MOMENT;
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (is(decl, known[i].start)) return known[i].holds;
-    return LR_HOLDS_OTHER;
-}
 
 /* numeric's hash leaves the sign out, and tells NaN from no infinity. */
 static void decimal(lr_sql *q, const char *cast, const lr_hashed *c)
@@ -46,28 +21,28 @@ static void text(lr_sql *q, const lr_hashed *c)
     int recoded = c->form == LR_FORM_TEXT_RECODED || c->form == LR_FORM_TRIMMED_RECODED;
     lr_sqlf(q, "hashtextextended(%s%s", recoded ? "encode(convert_to(" : "", trimmed ? "rtrim(" : "");
     /* a type's text as it is copied: inet's cast to text adds "/32" */
-    if (c->holds == LR_HOLDS_TEXT) lr_sqlf(q, "%I", c->name);
-    else if (c->holds == LR_HOLDS_PADDED) lr_sqlf(q, "%I::text", c->name);
+    if (c->type.kind == LR_KIND_TEXT) lr_sqlf(q, "%I", c->name);
+    else if (c->type.kind == LR_KIND_PADDED) lr_sqlf(q, "%I::text", c->name);
     else lr_sqlf(q, "(CASE WHEN %I IS NOT NULL THEN concat(%I) END)", c->name, c->name);
     lr_sqlf(q, "%s%s COLLATE \"C\", %d)", trimmed ? ", ' ')" : "", recoded ? ", 'UTF8'), 'hex')" : "", c->seed);
 }
 
 static void hash(lr_sql *q, const lr_hashed *c)
 {
-    int real = c->holds == LR_HOLDS_REAL || c->holds == LR_HOLDS_SHORT_REAL;
+    int real = c->type.kind == LR_KIND_REAL, shorter = real && c->type.bits == 32, beside = c->beside.kind == LR_KIND_REAL && c->beside.bits == 32;
     switch (c->form) {
     case LR_FORM_INT:
     case LR_FORM_BOOL:
         /* the value is the seed, whose 64 bits all count; as a value they would
          * be folded into 32 */
-        lr_sqlf(q, c->holds == LR_HOLDS_BOOL ? "hashint4extended(%d, %I::int4::int8)" : "hashint4extended(%d, %I::int8)", c->seed, c->name);
+        lr_sqlf(q, c->type.kind == LR_KIND_BOOL ? "hashint4extended(%d, %I::int4::int8)" : "hashint4extended(%d, %I::int8)", c->seed, c->name);
         break;
     case LR_FORM_DECIMAL:
-        decimal(q, real ? "::text::numeric" : c->holds == LR_HOLDS_BOOL ? "::int4::numeric" : "::numeric", c);
+        decimal(q, real ? "::text::numeric" : c->type.kind == LR_KIND_BOOL ? "::int4::numeric" : "::numeric", c);
         break;
     case LR_FORM_REAL:
         /* 0.1 of 4 bytes is copied as 0.1, not as its exact value */
-        lr_sqlf(q, c->holds == LR_HOLDS_SHORT_REAL && c->beside != LR_HOLDS_SHORT_REAL ? "hashfloat8extended(%I::text::float8, %d)"
+        lr_sqlf(q, shorter && !beside ? "hashfloat8extended(%I::text::float8, %d)"
                                                                                       : "hashfloat8extended(%I::float8, %d)",
                 c->name, c->seed);
         break;
@@ -75,7 +50,7 @@ static void hash(lr_sql *q, const lr_hashed *c)
         date(q, c);
         break;
     case LR_FORM_MOMENT:
-        lr_sqlf(q, c->holds == LR_HOLDS_INSTANT ? "timestamp_hash_extended(%I AT TIME ZONE 'UTC', %d)"
+        lr_sqlf(q, c->type.kind == LR_KIND_INSTANT ? "timestamp_hash_extended(%I AT TIME ZONE 'UTC', %d)"
                                                 : "timestamp_hash_extended(%I::timestamp, %d)",
                 c->name, c->seed);
         break;

@@ -11,19 +11,19 @@ static void placeholder(int i, char out[16])
     snprintf(out, 16, "$%d", i);
 }
 
-static int is(const char *decl, const char *start)
+static int is_instant(const lr_type *t)
 {
-    return decl != NULL && strncasecmp(decl, start, strlen(start)) == 0 && strstr(decl, "[]") == NULL;
+    return t != NULL && t->kind == LR_KIND_INSTANT;
 }
 
-static int is_instant(const char *decl)
+static int is_naive(const lr_type *t)
 {
-    return is(decl, "timestamp") && strstr(decl, "with time zone") != NULL;
+    return t != NULL && (t->kind == LR_KIND_DATE || t->kind == LR_KIND_TIMESTAMP);
 }
 
-static int is_naive(const char *decl)
+static int is_text(const lr_type *t)
 {
-    return is(decl, "date") || (is(decl, "timestamp") && !is_instant(decl));
+    return t != NULL && lr_kind_is_text(t->kind);
 }
 
 /* A row's xmax is the transaction that changes it. Engines that have no such
@@ -38,7 +38,7 @@ static void create_table(lr_sql *q, const lr_table *t, const lr_field *fields, i
 {
     if (temporary == 1) lr_sqlf(q, "CREATE TEMP TABLE %I (", t->name);
     else lr_sqlf(q, temporary == 2 ? "CREATE UNLOGGED TABLE %T (" : "CREATE TABLE %T (", t);
-    for (int i = 0; i < n; i++) lr_sqlf(q, "%s%I %s", i > 0 ? ", " : "", fields[i].name, fields[i].decl);
+    for (int i = 0; i < n; i++) lr_sqlf(q, "%s%I %s", i > 0 ? ", " : "", fields[i].name, fields[i].type.native);
     for (int i = 0; i < nkey; i++) lr_sqlf(q, i == 0 ? ", PRIMARY KEY (%I" : ", %I", key[i]);
     lr_sqlf(q, "%s)%s", nkey > 0 ? ")" : "", temporary == 1 ? " ON COMMIT DROP" : "");
 }
@@ -74,17 +74,17 @@ static void create_index(lr_sql *q, const lr_table *t, const char *column)
 
 static void add_column(lr_sql *q, const lr_table *t, const lr_field *field)
 {
-    lr_sqlf(q, "ALTER TABLE %T ADD COLUMN %I %s", t, field->name, field->decl);
+    lr_sqlf(q, "ALTER TABLE %T ADD COLUMN %I %s", t, field->name, field->type.native);
 }
 
-static void edge(lr_arena *a, lr_edge *edge, lr_time_mode mode, const lr_zone *z, const char *decl)
+static void edge(lr_arena *a, lr_edge *edge, lr_time_mode mode, const lr_zone *z, const lr_type *type)
 {
     char text[40];
     if (edge->exact || !edge->set) return;
     int64_t unit = mode == LR_UNIX ? LR_US_PER_SECOND : 1000;
     if (mode != LR_ISO)
         edge->value = edge->us % unit == 0 ? lr_int(edge->us / unit) : lr_real((double)edge->us / (double)unit);
-    else if (is_instant(decl))
+    else if (is_instant(type))
         edge->value = lr_text(lr_printf(a, "%s+00", lr_format_instant(lr_zone_utc(), edge->us, text)));
     else
         edge->value = lr_text(lr_dup(a, lr_format_short(lr_zone_utc(), lr_zone_reading(z, edge->us), text)));
@@ -93,66 +93,122 @@ static void edge(lr_arena *a, lr_edge *edge, lr_time_mode mode, const lr_zone *z
 /* ISO text compares by its bytes, whatever the database's collation. */
 static void compared(lr_sql *q, const lr_sql *column, const lr_bounds *b)
 {
-    int text = b->mode == LR_ISO && b->decl != NULL && (is(b->decl, "text") || is(b->decl, "character"));
+    int text = b->mode == LR_ISO && is_text(b->type);
     lr_sqlf(q, text ? "%Q COLLATE \"C\"" : "%Q", column);
+}
+
+/* Text of which each value says its own offset, or none. */
+static lr_sql text_moment(const lr_sql *column, const lr_zone *z)
+{
+    lr_sql text = lr_sql_new(column->arena), odd = lr_sql_new(column->arena), out = lr_sql_new(column->arena);
+    lr_sqlf(&text, "%Q::text", column);
+    lr_postgres_no_time(&odd, &text);
+    lr_sql instant = lr_postgres_text_instant(&text, z);
+    lr_sqlf(&out, "(CASE WHEN NOT %Q THEN %Q END)", &odd, &instant);
+    return out;
+}
+
+static void instant_edge(lr_sql *q, const lr_sql *at, const lr_edge *edge, const char *open, const char *closed)
+{
+    char text[40];
+    lr_value v = lr_text(lr_printf(q->arena, "%s+00", lr_format_instant(lr_zone_utc(), edge->us, text)));
+    lr_sqlf(q, "%Q %s CAST(%V AS timestamptz)", at, edge->inclusive ? closed : open, &v);
 }
 
 static void within(lr_sql *q, const lr_sql *column, const lr_bounds *b)
 {
+    int instants = b->by_instant && b->mode == LR_ISO && is_text(b->type);
+    lr_sql at = instants ? text_moment(column, b->zone) : *column;
     if (!b->start.set && !b->stop.set) lr_sqlf(q, "1=1");
-    if (b->start.set) {
+    if (b->start.set && instants) instant_edge(q, &at, &b->start, ">", ">=");
+    else if (b->start.set) {
         compared(q, column, b);
         lr_sqlf(q, b->start.inclusive ? " >= %V" : " > %V", &b->start.value);
     }
     if (b->start.set && b->stop.set) lr_sqlf(q, " AND ");
-    if (b->stop.set) {
+    if (b->stop.set && instants) instant_edge(q, &at, &b->stop, "<", "<=");
+    else if (b->stop.set) {
         compared(q, column, b);
         lr_sqlf(q, b->stop.inclusive ? " <= %V" : " < %V", &b->stop.value);
     }
 }
 
-/* Only text can be no time. Its forms must be such that bytes sort as time. */
+/* Only text can be no time. Of some forms bytes sort as time, so that an index
+ * serves; where others are among them, instants are compared. */
 static int misplaced(lr_sql *q, const lr_sql *from, const lr_sql *column, const lr_bounds *b)
 {
-    if (b->mode != LR_ISO || b->decl == NULL || !(is(b->decl, "text") || is(b->decl, "character"))) return 0;
-    lr_sqlf(q, "SELECT 'text', %Q, 0%Q AND %Q !~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?)?$' LIMIT 1",
-            column, from, column);
+    if (b->mode != LR_ISO || !is_text(b->type)) return 0;
+    lr_sql odd = lr_sql_new(q->arena), text = lr_sql_new(q->arena);
+    lr_sqlf(&text, "%Q::text", column);
+    lr_postgres_no_time(&odd, &text);
+    if (b->by_instant) lr_sqlf(q, "SELECT 'text', %Q, 0%Q AND %Q LIMIT 1", column, from, &odd);
+    else
+        lr_sqlf(q, "SELECT 'text', %Q, CASE WHEN %Q THEN 0 ELSE 1 END%Q AND (%Q !~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}"
+                   "([.][0-9]+)?)?)?$' OR %Q) LIMIT 1",
+                column, &odd, from, column, &odd);
+    return 1;
+}
+
+/* Text of any form orders by its instant, and by its bytes where that is the same. */
+static void order_text(lr_sql *q, const lr_sql *expr, const lr_zone *z)
+{
+    lr_sql at = text_moment(expr, z);
+    lr_sqlf(q, "(coalesce(to_char(%Q AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US'), %Q::text) COLLATE \"C\")", &at, expr);
+}
+
+static int is_time(lr_sql *q, const lr_sql *expr, const lr_type *type, const lr_zone *z)
+{
+    lr_sql at = lr_sql_new(q->arena);
+    if (!is_text(type)) return 0;
+    at = text_moment(expr, z);
+    lr_sqlf(q, "(%Q IS NOT NULL)", &at);
     return 1;
 }
 
 static void newest(lr_sql *q, const lr_sql *from, const lr_sql *column, lr_time_mode mode, const lr_zone *z,
-                   const char *decl, const int64_t *limit_us)
+                   const lr_type *type, const int64_t *limit_us)
 {
     lr_sqlf(q, "SELECT %Q%Q AND %Q IS NOT NULL", column, from, column);
+    if (limit_us != NULL && mode == LR_ISO && is_text(type)) {
+        lr_sql at = text_moment(column, z);
+        lr_edge stop = {.set = 1, .us = *limit_us, .inclusive = 1};
+        lr_sqlf(q, " AND ");
+        instant_edge(q, &at, &stop, "<", "<=");
+        lr_sqlf(q, " ORDER BY %Q DESC, %Q COLLATE \"C\" DESC LIMIT 1", &at, column);
+        return;
+    }
     if (limit_us != NULL) {
         lr_edge limit = {.set = 1, .us = *limit_us};
-        edge(q->arena, &limit, mode, z, decl);
+        edge(q->arena, &limit, mode, z, type);
         lr_sqlf(q, " AND %Q <= %V", column, &limit.value);
     }
     lr_sqlf(q, " ORDER BY %Q DESC LIMIT 1", column);
 }
 
-static void instant(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z, const char *decl)
+static void instant(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z, const lr_type *type)
 {
-    lr_value zone = lr_text(lr_zone_name(z));
     if (mode == LR_UNIX) lr_sqlf(q, "to_timestamp(%Q)", expr);
     else if (mode == LR_UNIX_MS) lr_sqlf(q, "to_timestamp(%Q / 1000.0)", expr);
-    else if (is_instant(decl)) lr_sqlf(q, "%Q", expr);
-    else if (is_naive(decl)) lr_sqlf(q, "(%Q::timestamp AT TIME ZONE %V)", expr, &zone);
-    else lr_sqlf(q, "(%Q::text::timestamp AT TIME ZONE %V)", expr, &zone);
+    else if (is_instant(type)) lr_sqlf(q, "%Q", expr);
+    else {
+        lr_sql given = lr_sql_new(q->arena), at;
+        lr_sqlf(&given, is_naive(type) ? "%Q::timestamp" : "%Q::text", expr);
+        at = is_naive(type) ? lr_postgres_instant(&given, z) : lr_postgres_text_instant(&given, z);
+        lr_sqlf(q, "%Q", &at);
+    }
 }
 
-/* Text says its own offset, if any; what has a zone loses it in the job's. */
-static void moment(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z, const char *from_decl, const char *to_decl)
+/* What has a zone becomes a local time of the job's, and the other way round. */
+static void moment(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z, const lr_type *from, const lr_type *to)
 {
     lr_sql at = lr_sql_new(q->arena);
     lr_value zone = lr_text(lr_zone_name(z));
-    int same = mode == LR_ISO && (is_instant(from_decl) == is_instant(to_decl) || !(is_instant(from_decl) || is_naive(from_decl)));
-    if (same) lr_sqlf(q, "CAST(%Q AS %s)", expr, to_decl);
+    int same = mode == LR_ISO && (is_instant(from) || is_naive(from)) && is_instant(from) == is_instant(to);
+    if (same) lr_sqlf(q, "CAST(%Q AS %s)", expr, to->native);
     if (same) return;
-    instant(&at, expr, mode, z, from_decl);
-    if (is_instant(to_decl)) lr_sqlf(q, "%Q", &at);
-    else lr_sqlf(q, "CAST(%Q AT TIME ZONE %V AS %s)", &at, &zone, to_decl);
+    instant(&at, expr, mode, z, from);
+    if (is_instant(to)) lr_sqlf(q, "%Q", &at);
+    else lr_sqlf(q, "CAST(%Q AT TIME ZONE %V AS %s)", &at, &zone, to->native);
 }
 
 static void distinct(lr_sql *q, const lr_sql *a, const lr_sql *b, int loose)
@@ -161,21 +217,23 @@ static void distinct(lr_sql *q, const lr_sql *a, const lr_sql *b, int loose)
     lr_sqlf(q, "%Q%s IS DISTINCT FROM %Q%s", a, as, b, as);
 }
 
-static void bytewise(lr_sql *q, const lr_sql *expr, const char *decl)
+static void bytewise(lr_sql *q, const lr_sql *expr, const lr_type *type)
 {
-    lr_sqlf(q, is(decl, "text") || is(decl, "character") ? "%Q COLLATE \"C\"" : "%Q", expr);
+    lr_sqlf(q, is_text(type) ? "%Q COLLATE \"C\"" : "%Q", expr);
 }
 
-static void piece(lr_sql *q, const lr_sql *expr, lr_grain g, lr_time_mode mode, const lr_zone *z, const char *decl)
+static void piece(lr_sql *q, const lr_sql *expr, lr_grain g, lr_time_mode mode, const lr_zone *z, const lr_type *type)
 {
     lr_value zone = lr_text(lr_zone_name(z));
     const char *form = g == LR_HOUR ? "YYYY-MM-DD\"T\"HH24" : "YYYY-MM-DD";
-    if (mode == LR_ISO && !is_instant(decl) && !is_naive(decl)) {
-        lr_sqlf(q, "%Q::text", expr);
+    if (mode == LR_ISO && !is_instant(type) && !is_naive(type)) {
+        /* a time by its offset or in the zone; what is no time is itself */
+        lr_sql at = text_moment(expr, z), local = lr_postgres_local(&at, z);
+        lr_sqlf(q, "coalesce(to_char(date_trunc('%s', %Q), '%s'), %Q::text)", lr_grain_name(g), &local, form, expr);
         return;
     }
     lr_sqlf(q, "to_char(date_trunc('%s', ", lr_grain_name(g));
-    if (mode == LR_ISO && is_naive(decl)) lr_sqlf(q, "%Q::timestamp", expr);
+    if (mode == LR_ISO && is_naive(type)) lr_sqlf(q, "%Q::timestamp", expr);
     else if (mode == LR_ISO) lr_sqlf(q, "%Q AT TIME ZONE %V", expr, &zone);
     else lr_sqlf(q, mode == LR_UNIX ? "to_timestamp(%Q) AT TIME ZONE %V" : "to_timestamp(%Q / 1000.0) AT TIME ZONE %V", expr, &zone);
     lr_sqlf(q, "), '%s')", form);
@@ -186,13 +244,13 @@ static void elapsed(lr_sql *q, const lr_sql *from, const lr_sql *to)
     lr_sqlf(q, "(extract(epoch FROM %Q - %Q) * 1000000)::int8", to, from);
 }
 
-static int plain_times(lr_sql *q, const lr_sql *from, const lr_sql *column, const char *decl, const char *other, const lr_zone *z)
+static int plain_times(lr_sql *q, const lr_sql *from, const lr_sql *column, const lr_type *type, const lr_type *other, const lr_zone *z)
 {
     (void)q;
     (void)from;
     (void)column;
     (void)z;
-    return (is_instant(decl) && is_instant(other)) || (is_naive(decl) && is_naive(other));
+    return (is_instant(type) && is_instant(other)) || (is_naive(type) && is_naive(other));
 }
 
 /* PostgreSQL has no function that only raises: division by zero does. */
@@ -211,64 +269,32 @@ static void forever(lr_sql *q)
     lr_sqlf(q, "'infinity'::timestamptz");
 }
 
-static void order(lr_sql *q, const lr_sql *expr, const lr_zone *z)
+static void order(lr_sql *q, const lr_sql *expr, const lr_type *type, const lr_zone *z)
 {
-    (void)z;
-    lr_sqlf(q, "%Q", expr);
+    if (is_text(type)) order_text(q, expr, z);
+    else lr_sqlf(q, "%Q", expr);
 }
 
 /* A float counts as its shortest text; the others add up exactly. */
-static void total(lr_sql *q, const lr_sql *expr, const char *decl)
+static void total(lr_sql *q, const lr_sql *expr, const lr_type *type)
 {
-    int exact = is(decl, "numeric") || is(decl, "bigint") || is(decl, "integer") || is(decl, "smallint");
+    int exact = type->kind == LR_KIND_DECIMAL || type->kind == LR_KIND_INTEGER;
     lr_sqlf(q, exact ? "sum(%Q)::text" : "sum(%Q::text::numeric)::text", expr);
 }
 
-static void typed(lr_sql *q, const lr_value *v, const char *decl)
+static void typed(lr_sql *q, const lr_value *v, const lr_type *type)
 {
-    lr_sqlf(q, "CAST(%V AS %s)", v, decl != NULL && decl[0] != 0 ? decl : "text");
+    lr_sqlf(q, "CAST(%V AS %s)", v, type != NULL && type->native[0] != 0 ? type->native : "text");
 }
 
-static int is_number(const char *decl)
+static void shown(lr_sql *q, const lr_sql *expr)
 {
-    return is(decl, "numeric") || is(decl, "bigint") || is(decl, "integer") || is(decl, "smallint") || is(decl, "real") ||
-           is(decl, "double");
+    lr_sqlf(q, "%Q::text", expr);
 }
 
-static void last(lr_sql *q, const char *decl)
+static void last(lr_sql *q, const lr_type *type)
 {
-    lr_sqlf(q, "CAST('infinity' AS %s)", decl);
-}
-
-static int bends(lr_sql *q, const lr_sql *expr, const char *from_decl, const char *to_decl)
-{
-    if (from_decl != NULL && strcasecmp(from_decl, to_decl) == 0) return 0;
-    const char *open = strchr(to_decl, '(');
-    if (is(to_decl, "numeric") && open != NULL && is_number(from_decl)) {
-        int precision = atoi(open + 1);
-        const char *comma = strchr(open, ',');
-        int scale = comma != NULL ? atoi(comma + 1) : 0;
-        lr_sqlf(q, "(%Q::text::numeric <> round(%Q::text::numeric, %d) OR abs(%Q::text::numeric) >= 10::numeric ^ %d)", expr, expr, scale, expr, precision - scale);
-        return 1;
-    }
-    if (is(to_decl, "character") && open != NULL) {
-        lr_sqlf(q, "length(%Q::text) > %d", expr, atoi(open + 1));
-        return 1;
-    }
-    if ((is(to_decl, "bigint") || is(to_decl, "integer") || is(to_decl, "smallint")) && is_number(from_decl)) {
-        const char *limit = is(to_decl, "bigint") ? "9223372036854775807" : is(to_decl, "integer") ? "2147483647" : "32767";
-        lr_sqlf(q, "(%Q::text::numeric <> trunc(%Q::text::numeric) OR %Q::text::numeric > %s OR %Q::text::numeric < -%s - 1)", expr, expr, expr, limit, expr, limit);
-        return 1;
-    }
-    if ((is(to_decl, "double") || is(to_decl, "real")) && is_number(from_decl)) {
-        lr_sqlf(q, "%Q::%s::text::numeric <> %Q::text::numeric", expr, to_decl, expr);
-        return 1;
-    }
-    if (is(to_decl, "date") && is(from_decl, "timestamp")) {
-        lr_sqlf(q, "%Q <> date_trunc('day', %Q)", expr, expr);
-        return 1;
-    }
-    return 0;
+    lr_sqlf(q, "CAST('infinity' AS %s)", type->native);
 }
 
 const lr_dialect lr_postgres_dialect = {
@@ -284,8 +310,6 @@ const lr_dialect lr_postgres_dialect = {
     .resolve = lr_postgres_resolve,
     .type_for = lr_postgres_type_for,
     .stage_type = lr_postgres_stage_type,
-    .is_date = lr_postgres_is_date,
-    .scale = lr_postgres_scale,
     .temporary = lr_postgres_temporary,
     .create_table = create_table,
     .keep = keep,
@@ -308,13 +332,15 @@ const lr_dialect lr_postgres_dialect = {
     .forever = forever,
     .last = last,
     .order = order,
+    .is_time = is_time,
     .piece = piece,
     .elapsed = elapsed,
     .total = total,
-    .holds = lr_postgres_holds,
     .checksum = &lr_postgres_checksum,
     .typed = typed,
-    .bends = bends,
+    .lossy = lr_postgres_lossy,
+    .convert = lr_postgres_convert,
+    .shown = shown,
     .strategies = lr_postgres_strategies,
     .strategy_variable = "LRUN_PG_MERGE",
     .merge = lr_postgres_merge,

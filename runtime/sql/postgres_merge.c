@@ -27,11 +27,11 @@ static int is_key(const lr_merge *m, const char *name)
     return 0;
 }
 
-static const char *type_of(const lr_merge *m, const char *name)
+static const lr_type *type_of(const lr_merge *m, const char *name)
 {
     for (int i = 0; i < m->target->nfields; i++)
-        if (strcmp(m->target->fields[i].name, name) == 0) return m->target->fields[i].decl;
-    return "text";
+        if (strcmp(m->target->fields[i].name, name) == 0) return &m->target->fields[i].type;
+    return NULL;
 }
 
 static int is_loose(const lr_merge *m, const char *name)
@@ -62,7 +62,7 @@ static void column_list(lr_sql *q, const lr_merge *m, const char *prefix)
 
 static void stamped(lr_sql *q, const lr_merge *m)
 {
-    if (m->stamp != NULL) lr_sqlf(q, ", CAST(%V AS %s)", &m->stamp_value, type_of(m, m->stamp));
+    if (m->stamp != NULL) lr_sqlf(q, ", CAST(%V AS %s)", &m->stamp_value, type_of(m, m->stamp)->native);
 }
 
 static void insert_head(lr_sql *q, const lr_merge *m)
@@ -91,7 +91,7 @@ static void assignments(lr_sql *q, const lr_merge *m, const char *from)
         first = 0;
     }
     if (m->stamp == NULL) return;
-    lr_sqlf(q, ", %I = CAST(%V AS %s)", m->stamp, &m->stamp_value, type_of(m, m->stamp));
+    lr_sqlf(q, ", %I = CAST(%V AS %s)", m->stamp, &m->stamp_value, type_of(m, m->stamp)->native);
 }
 
 /* A row that is there is written where a value differs, and it is no older. */
@@ -110,7 +110,11 @@ static void differs(lr_sql *q, lr_arena *a, const lr_merge *m, const char *from)
     }
     if (m->newest == NULL) return;
     lr_sql theirs = lr_sql_column(a, from, m->newest), ours = lr_sql_column(a, "target", m->newest);
-    lr_sqlf(q, " AND (%Q IS NULL OR %Q >= %Q)", &ours, &theirs, &ours);
+    lr_sqlf(q, " AND (%Q IS NULL OR ", &ours);
+    lr_postgres_dialect.order(q, &theirs, type_of(m, m->newest), m->zone);
+    lr_sqlf(q, " >= ");
+    lr_postgres_dialect.order(q, &ours, type_of(m, m->newest), m->zone);
+    lr_sqlf(q, ")");
 }
 
 static lr_sql *step(lr_arena *a, lr_step_sql *out, int *n, lr_effect effect)

@@ -1,8 +1,6 @@
 /* Reading the schema of a PostgreSQL database, and the types of new columns. */
 #include "sql/postgres.h"
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* PostgreSQL cuts longer names without a word. */
 #define NAME_BYTES 63
@@ -91,6 +89,12 @@ int lr_postgres_resolve(const lr_driver *d, lr_conn *c, lr_arena *a, const char 
 #define EXACT_TYPES \
     "'{16,17,18,19,20,21,23,25,26,700,701,1042,1043,1082,1083,1114,1184,1266,1700,2950,3802,650,869,774,829,1560,1562}'::oid[]"
 
+/* A domain is known by the type that it is made from, whose modifier it may set. */
+#define BASE_TYPE                                                                                                     \
+    "WITH RECURSIVE base(number, modifier, depth) AS (SELECT a.atttypid, a.atttypmod, 0 UNION ALL SELECT t.typbasetype, " \
+    "CASE WHEN base.modifier >= 0 THEN base.modifier ELSE t.typtypmod END, base.depth + 1 FROM base JOIN pg_catalog.pg_type t " \
+    "ON t.oid = base.number AND t.typtype = 'd') SELECT number, modifier FROM base ORDER BY depth DESC LIMIT 1"
+
 static int read_fields(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_value *oid, lr_relation *out, lr_err *e)
 {
     lr_cursor *k;
@@ -99,9 +103,11 @@ static int read_fields(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_val
     if (d->query(c, "SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attgenerated::text, "
                     "a.atthasdef, coalesce((SELECT x.ord FROM pg_catalog.pg_index i, unnest(i.indkey::int2[]) WITH ORDINALITY x(att, ord) "
                     "WHERE i.indrelid = a.attrelid AND i.indisprimary AND x.att = a.attnum), 0)::int4, "
-                    "a.atttypid <> ALL (" EXACT_TYPES ") OR EXISTS (SELECT 1 FROM pg_catalog.pg_collation l "
-                    "WHERE l.oid = a.attcollation AND NOT l.collisdeterministic) "
-                    "FROM pg_catalog.pg_attribute a WHERE a.attrelid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum",
+                    "b.number <> ALL (" EXACT_TYPES ") OR EXISTS (SELECT 1 FROM pg_catalog.pg_collation l "
+                    "WHERE l.oid = a.attcollation AND NOT l.collisdeterministic), b.number::int8, b.modifier, "
+                    "(SELECT l.collname FROM pg_catalog.pg_collation l WHERE l.oid = a.attcollation AND NOT l.collisdeterministic), "
+                    "y.typname FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type y ON y.oid = a.atttypid CROSS JOIN LATERAL (" BASE_TYPE ") b "
+                    "WHERE a.attrelid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum",
                  oid, 1, &k, e) != 0)
         return -1;
     while ((got = d->next(k, &v, e)) == 1) {
@@ -113,7 +119,9 @@ static int read_fields(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_val
         }
         lr_field *f = &out->fields[out->nfields++];
         f->name = copy(a, &v[0]);
-        f->decl = copy(a, &v[1]);
+        d->type(copy(a, &v[1]), v[7].i, (int)v[8].i, &f->type);
+        if (v[9].type != LR_NULL) f->type.collation = copy(a, &v[9]);
+        if (strcmp(copy(a, &v[10]), "citext") == 0) f->type.collation = "citext";
         f->not_null = v[2].i != 0;
         f->generated = copy(a, &v[3])[0] != 0;
         f->has_default = v[4].i != 0;
@@ -230,57 +238,66 @@ int lr_postgres_temporary(const lr_driver *d, lr_conn *c, lr_err *e)
 
 /* ---- types ---- */
 
-static int starts(const char *decl, const char *word)
+/* What a column of another engine, or of a job's words, becomes; wide: as a
+ * staged column, which holds more than is declared. */
+static const char *declared_for(lr_arena *a, const lr_type *from, int wide)
 {
-    return strncasecmp(decl, word, strlen(word)) == 0;
-}
-
-static int contains(const char *decl, const char *word)
-{
-    size_t n = strlen(word);
-    for (; *decl != 0; decl++)
-        if (strncasecmp(decl, word, n) == 0) return 1;
-    return 0;
-}
-
-/* The column of PostgreSQL for what a SQLite column declares. */
-static const char *from_sqlite(lr_arena *a, const char *decl, int wide)
-{
-    if (contains(decl, "INT")) return "bigint";
-    if (starts(decl, "DECIMAL") || starts(decl, "NUMERIC")) {
-        const char *open = strchr(decl, '(');
-        return wide || open == NULL ? "numeric" : lr_printf(a, "numeric%s", open);
+    switch (from->kind) {
+    case LR_KIND_INTEGER:
+        return "bigint";
+    case LR_KIND_DECIMAL:
+        if (wide || from->precision < 0) return "numeric";
+        return from->scale >= 0 ? lr_printf(a, "numeric(%d,%d)", from->precision, from->scale) : lr_printf(a, "numeric(%d)", from->precision);
+    case LR_KIND_REAL:
+        return "double precision";
+    case LR_KIND_DATE:
+        return "date";
+    case LR_KIND_INSTANT:
+        return "timestamp with time zone";
+    case LR_KIND_TIMESTAMP:
+        return "timestamp without time zone";
+    case LR_KIND_BOOL:
+        return "boolean";
+    case LR_KIND_BYTES:
+        return "bytea";
+    default:
+        return "text";
     }
-    if (starts(decl, "REAL") || starts(decl, "DOUBLE") || starts(decl, "FLOAT")) return "double precision";
-    if (strcasecmp(decl, "DATE") == 0) return "date";
-    if (starts(decl, "TIMESTAMPTZ")) return "timestamp with time zone";
-    if (starts(decl, "DATETIME") || starts(decl, "TIMESTAMP")) return "timestamp without time zone";
-    if (starts(decl, "BOOL")) return "boolean";
-    if (starts(decl, "BLOB") || starts(decl, "BYTEA")) return "bytea";
-    return "text";
 }
 
-const char *lr_postgres_type_for(lr_arena *a, const lr_dialect *from, const char *decl)
+static int is_ours(const lr_type *t)
 {
-    if (decl == NULL || decl[0] == 0) return "text";
-    if (from == &lr_sqlite_dialect || from == NULL) return from_sqlite(a, decl, 0);
-    return lr_dup(a, decl);
+    return t->engine != NULL && strcmp(t->engine, "postgresql") == 0;
 }
 
-const char *lr_postgres_stage_type(lr_arena *a, const lr_dialect *from, const char *decl)
+/* A type of which only the kind and the words are known. */
+static lr_type made(lr_arena *a, const lr_type *from, int wide)
 {
-    if (decl == NULL || decl[0] == 0) return "text";
-    if (from == &lr_sqlite_dialect || from == NULL) return from_sqlite(a, decl, 1);
-    return starts(decl, "numeric") && strstr(decl, "[]") == NULL ? "numeric" : lr_dup(a, decl);
+    lr_type t = *from;
+    t.engine = "postgresql";
+    t.native = declared_for(a, from, wide);
+    t.dynamic = 0;
+    t.collation = NULL;
+    t.length = -1;
+    if (t.kind == LR_KIND_ANY || strcmp(t.native, "text") == 0) t.kind = LR_KIND_TEXT;
+    if (wide) t.precision = t.scale = -1;
+    else if (t.precision >= 0 && t.scale < 0) t.scale = 0;
+    if (lr_kind_is_time(t.kind) && t.kind != LR_KIND_DATE) t.fraction = 6;
+    return t;
 }
 
-int lr_postgres_is_date(const char *decl)
+lr_type lr_postgres_type_for(lr_arena *a, const lr_type *from)
 {
-    return decl != NULL && strcasecmp(decl, "date") == 0;
+    if (is_ours(from) && from->native[0] != 0) return *from;
+    return made(a, from, 0);
 }
 
-int lr_postgres_scale(const char *decl)
+lr_type lr_postgres_stage_type(lr_arena *a, const lr_type *from)
 {
-    const char *comma = decl != NULL && starts(decl, "numeric(") ? strchr(decl, ',') : NULL;
-    return comma != NULL ? atoi(comma + 1) : -1;
+    lr_type t = *from;
+    if (!is_ours(from) || from->native[0] == 0) return made(a, from, 1);
+    if (t.kind != LR_KIND_DECIMAL) return t;
+    t.native = "numeric";
+    t.precision = t.scale = -1;
+    return t;
 }

@@ -9,9 +9,8 @@ int lr_sqlite_relation(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_tab
 int lr_sqlite_resolve(const lr_driver *d, lr_conn *c, lr_arena *a, const char *schema, const char *name,
                       lr_table *out, lr_err *e);
 int lr_sqlite_indexed(const lr_driver *d, lr_conn *c, const lr_table *t, const char *column, lr_err *e);
-const char *lr_sqlite_type_for(lr_arena *a, const lr_dialect *from, const char *decl);
-int lr_sqlite_is_date(const char *decl);
-int lr_sqlite_scale(const char *decl);
+lr_type lr_sqlite_aggregate(lr_arena *a, const char *text, const lr_field *fields, int n, const char **as);
+lr_type lr_sqlite_type_for(lr_arena *a, const lr_type *from);
 int lr_sqlite_merge(lr_arena *a, const lr_merge *m, int strategy, lr_step_sql out[LR_MERGE_STEPS], const char **why);
 extern const char *const lr_sqlite_ledger[];
 

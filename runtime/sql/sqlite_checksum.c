@@ -1,29 +1,5 @@
 /* Checksums of rows in SQLite, by lrun's own functions. */
 #include "sql/checksum.h"
-#include <string.h>
-#include <strings.h>
-
-static int starts(const char *decl, const char *word)
-{
-    return strncasecmp(decl, word, strlen(word)) == 0;
-}
-
-lr_holds lr_sqlite_holds(const char *decl)
-{
-    static const struct {
-        const char *start;
-        lr_holds holds;
-    } known[] = {{"DECIMAL", LR_HOLDS_DECIMAL}, {"NUMERIC", LR_HOLDS_DECIMAL}, {"REAL", LR_HOLDS_REAL}, {"DOUBLE", LR_HOLDS_REAL},
-                 {"FLOAT", LR_HOLDS_REAL}, {"TIMESTAMPTZ", LR_HOLDS_INSTANT}, {"DATETIME", LR_HOLDS_MOMENT},
-                 {"TIMESTAMP", LR_HOLDS_MOMENT}, {"BOOL", LR_HOLDS_BOOL}, {"BLOB", LR_HOLDS_BYTES}, {"BYTEA", LR_HOLDS_BYTES}};
-    if (decl == NULL) return LR_HOLDS_ANY;
-    for (const char *p = decl; *p != 0; p++)
-        if (starts(p, "INT")) return LR_HOLDS_INT;
-    if (strcasecmp(decl, "DATE") == 0) return LR_HOLDS_DATE;
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (starts(decl, known[i].start)) return known[i].holds;
-    return LR_HOLDS_ANY;
-}
 
 /* A function takes at most 127 arguments. */
 #define MOST 120

@@ -13,17 +13,16 @@ static void placeholder(int i, char out[16])
 }
 
 /* A staged column has no type: each value stays what it is. */
-static const char *stage_type(lr_arena *a, const lr_dialect *from, const char *decl)
+static lr_type stage_type(lr_arena *a, const lr_type *from)
 {
     (void)a;
     (void)from;
-    (void)decl;
-    return "";
+    return lr_sqlite_type("");
 }
 
 static void field_sql(lr_sql *q, const lr_field *f, int not_null, int temporary)
 {
-    lr_sqlf(q, "%I %s%s", f->name, temporary ? "" : f->decl, not_null ? " NOT NULL" : "");
+    lr_sqlf(q, "%I %s%s", f->name, temporary ? "" : f->type.native, not_null ? " NOT NULL" : "");
 }
 
 static int in_key(const char *name, const char **key, int nkey)
@@ -88,10 +87,10 @@ static void add_column(lr_sql *q, const lr_table *t, const lr_field *field)
 
 /* Midnights are written as bare dates: "2026-01-20" sorts before every form of
  * a time of that day, and after every form of the day before. */
-static void edge(lr_arena *a, lr_edge *edge, lr_time_mode mode, const lr_zone *z, const char *decl)
+static void edge(lr_arena *a, lr_edge *edge, lr_time_mode mode, const lr_zone *z, const lr_type *type)
 {
     char text[40];
-    (void)decl;
+    (void)type;
     if (edge->exact || !edge->set) return;
     int64_t unit = mode == LR_UNIX ? LR_US_PER_SECOND : 1000;
     if (mode == LR_ISO)
@@ -237,7 +236,7 @@ static void misplaced_text(lr_sql *q, const lr_sql *from, const lr_sql *column, 
     }
     for (int range = 0; range < (b->indexed ? 3 : 1); range++) {
         if (range > 0) lr_sqlf(q, " UNION ALL ");
-        if (range == 2 && !b->by_instant && b->decl != NULL && lr_sqlite_is_date(b->decl)) {
+        if (range == 2 && !b->by_instant && b->type != NULL && b->type->kind == LR_KIND_DATE) {
             few_values(q, from, column, b, &low, &high);
             break;
         }
@@ -276,30 +275,30 @@ static int misplaced(lr_sql *q, const lr_sql *from, const lr_sql *column, const 
     return 1;
 }
 
-static void instant(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z, const char *decl)
+static void instant(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z, const lr_type *type)
 {
-    (void)decl;
+    (void)type;
     lr_value name = lr_text(mode_name(mode)), zone = lr_text(lr_zone_name(z));
     lr_sqlf(q, "lrun_us(%Q, %V, %V)", expr, &name, &zone);
 }
 
-static void moment(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z, const char *from_decl, const char *to_decl)
+static void moment(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z, const lr_type *from, const lr_type *to)
 {
     lr_value name = lr_text(mode_name(mode)), zone = lr_text(lr_zone_name(z));
-    (void)from_decl;
-    int cut = lr_sqlite_is_date(to_decl);
+    (void)from;
+    int cut = to->kind == LR_KIND_DATE;
     lr_sqlf(q, cut ? "substr(lrun_moment(%Q, %V, %V), 1, 10)" : "lrun_moment(%Q, %V, %V)", expr, &name, &zone);
 }
 
 static void distinct(lr_sql *q, const lr_sql *a, const lr_sql *b, int loose)
 {
-    (void)loose;
-    lr_sqlf(q, "%Q COLLATE BINARY IS NOT %Q", a, b);
+    if (loose) lr_sqlf(q, "(%Q COLLATE BINARY IS NOT %Q AND NOT lrun_same_time(%Q, %Q))", a, b, a, b);
+    else lr_sqlf(q, "%Q COLLATE BINARY IS NOT %Q", a, b);
 }
 
-static void piece(lr_sql *q, const lr_sql *expr, lr_grain g, lr_time_mode mode, const lr_zone *z, const char *decl)
+static void piece(lr_sql *q, const lr_sql *expr, lr_grain g, lr_time_mode mode, const lr_zone *z, const lr_type *type)
 {
-    (void)decl;
+    (void)type;
     lr_value name = lr_text(mode_name(mode)), zone = lr_text(lr_zone_name(z)), grain = lr_text(lr_grain_name(g));
     lr_sqlf(q, "lrun_piece(%Q, %V, %V, %V)", expr, &name, &zone, &grain);
 }
@@ -310,9 +309,9 @@ static void elapsed(lr_sql *q, const lr_sql *from, const lr_sql *to)
 }
 
 static void newest(lr_sql *q, const lr_sql *from, const lr_sql *column, lr_time_mode mode,
-                   const lr_zone *z, const char *decl, const int64_t *limit_us)
+                   const lr_zone *z, const lr_type *type, const int64_t *limit_us)
 {
-    (void)decl;
+    (void)type;
     lr_sqlf(q, "SELECT %Q%Q AND %Q IS NOT NULL", column, from, column);
     if (limit_us != NULL && mode == LR_ISO) {
         /* From the end of the index backwards, and then among the last days by
@@ -330,28 +329,31 @@ static void newest(lr_sql *q, const lr_sql *from, const lr_sql *column, lr_time_
     lr_sqlf(q, " ORDER BY %Q DESC LIMIT 1", column);
 }
 
-static void is_time(lr_sql *q, const lr_sql *expr, const lr_zone *z)
+static int is_time(lr_sql *q, const lr_sql *expr, const lr_type *type, const lr_zone *z)
 {
     lr_value zone = lr_text(lr_zone_name(z));
+    (void)type;
     lr_sqlf(q, "(lrun_try_us(%Q, %V) IS NOT NULL)", expr, &zone);
+    return 1;
 }
 
-static void order(lr_sql *q, const lr_sql *expr, const lr_zone *z)
+static void order(lr_sql *q, const lr_sql *expr, const lr_type *type, const lr_zone *z)
 {
+    (void)type;
     lr_value zone = lr_text(lr_zone_name(z));
     lr_sqlf(q, "coalesce(lrun_try_us(%Q, %V), %Q)", expr, &zone, expr);
 }
 
 /* By bytes, whatever collation the column has. */
-static void bytewise(lr_sql *q, const lr_sql *expr, const char *decl)
+static void bytewise(lr_sql *q, const lr_sql *expr, const lr_type *type)
 {
-    (void)decl;
+    (void)type;
     lr_sqlf(q, "%Q COLLATE BINARY", expr);
 }
 
-static int plain_times(lr_sql *q, const lr_sql *from, const lr_sql *column, const char *decl, const char *other, const lr_zone *z)
+static int plain_times(lr_sql *q, const lr_sql *from, const lr_sql *column, const lr_type *type, const lr_type *other, const lr_zone *z)
 {
-    (void)decl;
+    (void)type;
     (void)other;
     if (!lr_zone_is_utc(z)) return 0;
     lr_sqlf(q, "SELECT lrun_styles(%Q)%Q", column, from);
@@ -373,32 +375,59 @@ static void forever(lr_sql *q)
     lr_sqlf(q, "9223372036854775807");
 }
 
-static void typed(lr_sql *q, const lr_value *v, const char *decl)
+static void typed(lr_sql *q, const lr_value *v, const lr_type *type)
 {
-    (void)decl;
+    (void)type;
     lr_sqlf(q, "%V", v);
 }
 
-static void total(lr_sql *q, const lr_sql *expr, const char *decl)
+static void total(lr_sql *q, const lr_sql *expr, const lr_type *type)
 {
-    (void)decl;
+    (void)type;
     lr_sqlf(q, "lrun_sum(%Q)", expr);
 }
 
-static void last(lr_sql *q, const char *decl)
+static void last(lr_sql *q, const lr_type *type)
 {
-    (void)decl;
+    (void)type;
     lr_sqlf(q, "'9999-12-31'");
 }
 
-static int bends(lr_sql *q, const lr_sql *expr, const char *from_decl, const char *to_decl)
+static int lossy(lr_sql *q, const lr_sql *expr, const lr_type *from, const lr_type *to, unsigned why, const lr_zone *z)
 {
-    const char *to = lr_sqlite_affinity(to_decl);
-    if (strcmp(to, "BLOB") == 0) return 0;
+    const char *affinity = lr_sqlite_affinity(to->native);
+    (void)why;
+    (void)z;
+    if (strcmp(affinity, "BLOB") == 0) return 0;
     /* Values that already live under the same affinity are what it made them. */
-    if (from_decl != NULL && strcmp(lr_sqlite_affinity(from_decl), to) == 0) return 0;
-    lr_value affinity = lr_text(to);
-    lr_sqlf(q, "NOT lrun_keeps(%Q, %V)", expr, &affinity);
+    if (from->dynamic && from->native[0] != 0 && strcmp(lr_sqlite_affinity(from->native), affinity) == 0) return 0;
+    lr_value name = lr_text(affinity);
+    lr_sqlf(q, "NOT lrun_keeps(%Q, %V)", expr, &name);
+    return 1;
+}
+
+static void shown(lr_sql *q, const lr_sql *expr)
+{
+    lr_sqlf(q, "%Q", expr);
+}
+
+/* Without an index the rows that came last are as good, and few. */
+static void newest_text(lr_sql *q, const lr_relation *t, const lr_sql *column, int indexed)
+{
+    if (indexed || !t->numbered) lr_sqlf(q, "SELECT max(%Q) FROM %T WHERE %Q >= '0' AND %Q < ':'", column, &t->table, column, column);
+    else lr_sqlf(q, "SELECT max(\"v\") FROM (SELECT %Q AS \"v\" FROM %T ORDER BY rowid DESC LIMIT 1000) AS \"last\" WHERE \"v\" >= '0' AND \"v\" < ':'", column, &t->table);
+}
+
+/* Only instants of another engine are written in a form of the column's own:
+ * every other value is what it is. */
+static int convert(lr_sql *q, const lr_sql *expr, const lr_type *from, const lr_type *to, const lr_time_form *form, const lr_zone *z)
+{
+    (void)to;
+    (void)from;
+    if (form->between == 0 && form->digits == 0 && form->zone == 0) return 0;
+    lr_value between = lr_textn(form->between != 0 ? &form->between : " ", 1), digits = lr_int(form->digits), suffix = lr_textn(&form->zone, form->zone != 0);
+    lr_value zone = lr_text(lr_zone_name(z));
+    lr_sqlf(q, "lrun_form(%Q, %V, %V, %V, %V)", expr, &between, &digits, &suffix, &zone);
     return 1;
 }
 
@@ -415,8 +444,6 @@ const lr_dialect lr_sqlite_dialect = {
     .resolve = lr_sqlite_resolve,
     .type_for = lr_sqlite_type_for,
     .stage_type = stage_type,
-    .is_date = lr_sqlite_is_date,
-    .scale = lr_sqlite_scale,
     .create_table = create_table,
     .edge = edge,
     .keep = keep,
@@ -444,12 +471,15 @@ const lr_dialect lr_sqlite_dialect = {
     .piece = piece,
     .elapsed = elapsed,
     .total = total,
-    .holds = lr_sqlite_holds,
     .checksum = &lr_sqlite_checksum,
     .typed = typed,
     .overriding = "",
     .tables = "SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name",
-    .bends = bends,
+    .lossy = lossy,
+    .convert = convert,
+    .aggregate = lr_sqlite_aggregate,
+    .shown = shown,
+    .newest_text = newest_text,
     .merge = lr_sqlite_merge,
     .ledger = lr_sqlite_ledger,
 };

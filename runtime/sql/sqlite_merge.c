@@ -59,16 +59,17 @@ static void assignments(lr_sql *q, const lr_merge *m, const char *from)
  * first that differs ends the comparison, so the last columns come first: what
  * a row is stands in front, what becomes of it behind. A balanced tree, since
  * the depth of an expression is limited. */
-static void any_differs(lr_sql *q, const char *const *columns, int n, const char *from)
+static void any_differs(lr_sql *q, const lr_relation *target, const char *const *columns, int n, const char *from)
 {
     if (n == 1) {
-        lr_sqlf(q, "\"target\".%I COLLATE BINARY IS NOT %I.%I", columns[0], from, columns[0]);
+        lr_sql ours = lr_sql_column(q->arena, "target", columns[0]), theirs = lr_sql_column(q->arena, from, columns[0]);
+        lr_sqlite_dialect.distinct(q, &ours, &theirs, target->fields[lr_field_find(&lr_sqlite_dialect, target, columns[0])].loose);
         return;
     }
     lr_sqlf(q, "(");
-    any_differs(q, columns + n / 2, n - n / 2, from);
+    any_differs(q, target, columns + n / 2, n - n / 2, from);
     lr_sqlf(q, " OR ");
-    any_differs(q, columns, n / 2, from);
+    any_differs(q, target, columns, n / 2, from);
     lr_sqlf(q, ")");
 }
 
@@ -78,7 +79,7 @@ static void differs(lr_sql *q, const lr_merge *m, const char *from)
     int n = 0;
     for (int i = 0; i < m->n; i++)
         if (!is_key(m, m->columns[i])) columns[n++] = m->columns[i];
-    any_differs(q, columns, n, from);
+    any_differs(q, m->target, columns, n, from);
 }
 
 static void not_older(lr_sql *q, lr_arena *a, const lr_merge *m, const char *from)
@@ -86,9 +87,9 @@ static void not_older(lr_sql *q, lr_arena *a, const lr_merge *m, const char *fro
     if (m->newest == NULL) return;
     lr_sql theirs = lr_sql_column(a, from, m->newest), ours = lr_sql_column(a, "target", m->newest);
     lr_sqlf(q, " AND (%Q IS NULL OR ", &ours);
-    lr_sqlite_dialect.order(q, &theirs, m->zone);
+    lr_sqlite_dialect.order(q, &theirs, NULL, m->zone);
     lr_sqlf(q, " >= ");
-    lr_sqlite_dialect.order(q, &ours, m->zone);
+    lr_sqlite_dialect.order(q, &ours, NULL, m->zone);
     lr_sqlf(q, ")");
 }
 

@@ -1,6 +1,6 @@
 /* Reading the schema of a SQLite database, and the types of new columns. */
+#include "driver/sqlite/sqlite.h"
 #include "sql/sqlite.h"
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -25,7 +25,7 @@ static int open_list(const reader *r, const char *sql, const char *schema, const
 static int read_fields(const reader *r, const char *schema, const char *name, lr_relation *out)
 {
     lr_cursor *k;
-    if (open_list(r, "SELECT name, type, \"notnull\", pk, hidden, dflt_value FROM pragma_table_xinfo(?, ?)",
+    if (open_list(r, "SELECT name, type, \"notnull\", pk, hidden, dflt_value, lrun_collation(?2, ?1, name) FROM pragma_table_xinfo(?1, ?2)",
                   schema, name, &k) != 0)
         return -1;
     int cap = 0, got, alone = 0;
@@ -40,7 +40,8 @@ static int read_fields(const reader *r, const char *schema, const char *name, lr
         if (v[4].i == 1) continue; /* a virtual table's hidden column */
         lr_field *f = &out->fields[out->nfields++];
         f->name = copy(r->a, &v[0]);
-        f->decl = copy(r->a, &v[1]);
+        f->type = lr_sqlite_type(copy(r->a, &v[1]));
+        if (v[6].type == LR_TEXT) f->type.collation = copy(r->a, &v[6]);
         f->primary = (int)v[3].i;
         f->not_null = v[2].i != 0;
         f->generated = v[4].i == 2 || v[4].i == 3;
@@ -52,7 +53,7 @@ static int read_fields(const reader *r, const char *schema, const char *name, lr
     out->exists = out->nfields > 0;
     /* A single INTEGER PRIMARY KEY is the rowid: never NULL, without saying so. */
     for (int i = 0; alone == 1 && i < out->nfields; i++)
-        if (out->fields[i].primary > 0 && strcasecmp(out->fields[i].decl, "INTEGER") == 0)
+        if (out->fields[i].primary > 0 && strcasecmp(out->fields[i].type.native, "INTEGER") == 0)
             out->fields[i].not_null = 1;
     return 0;
 }
@@ -74,7 +75,7 @@ static void add_rowid_key(const reader *r, lr_relation *out)
             at = i;
             n++;
         }
-    if (n != 1 || strcasecmp(out->fields[at].decl, "INTEGER") != 0) return;
+    if (n != 1 || strcasecmp(out->fields[at].type.native, "INTEGER") != 0) return;
     lr_key key = {.n = 1};
     key.columns = lr_alloc(r->a, sizeof *key.columns);
     key.collations = lr_alloc(r->a, sizeof *key.collations);
@@ -166,7 +167,7 @@ int lr_sqlite_relation(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_tab
     if (read_fields(&r, schema, t->name, out) != 0) return -1;
     if (!out->exists) return 0;
     lr_cursor *k;
-    if (open_list(&r, "SELECT type, name FROM pragma_table_list WHERE name = ?1 COLLATE NOCASE AND schema = ?2 COLLATE NOCASE",
+    if (open_list(&r, "SELECT type, name, wr FROM pragma_table_list WHERE name = ?1 COLLATE NOCASE AND schema = ?2 COLLATE NOCASE",
                   schema, t->name, &k) != 0)
         return -1;
     const lr_value *v;
@@ -174,6 +175,7 @@ int lr_sqlite_relation(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_tab
     if (got == 1) {
         out->is_view = strcmp(copy(a, &v[0]), "view") == 0;
         out->table.name = copy(a, &v[1]);
+        out->numbered = !out->is_view && v[2].i == 0;
     }
     d->finish(k);
     if (got < 0) return -1;
@@ -232,57 +234,4 @@ int lr_sqlite_resolve(const lr_driver *d, lr_conn *c, lr_arena *a, const char *s
     out->name = lr_dup(a, b.data != NULL ? b.data : "");
     lr_buf_free(&b);
     return 0;
-}
-
-static int is_decimal(const char *decl)
-{
-    return strncasecmp(decl, "DECIMAL", 7) == 0 || strncasecmp(decl, "NUMERIC", 7) == 0;
-}
-
-/* The column for what a PostgreSQL column holds; all without a kind of its own
- * comes as PostgreSQL's text. */
-static const char *from_postgres(lr_arena *a, const char *decl)
-{
-    static const struct {
-        const char *start, *type;
-    } known[] = {{"smallint", "INTEGER"}, {"integer", "INTEGER"}, {"bigint", "INTEGER"}, {"real", "REAL"}, {"double", "REAL"},
-                 {"boolean", "BOOLEAN"}, {"bytea", "BLOB"}, {"date", "DATE"}, {"timestamp", "TIMESTAMP"}};
-    size_t n = strlen(decl);
-    if (n > 2 && strcmp(decl + n - 2, "[]") == 0) return "TEXT";
-    if (is_decimal(decl)) {
-        const char *open = strchr(decl, '(');
-        return open != NULL && atoi(open + 1) <= 15 ? lr_printf(a, "DECIMAL%s", open) : "TEXT";
-    }
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strncmp(decl, known[i].start, strlen(known[i].start)) == 0) return known[i].type;
-    return "TEXT";
-}
-
-const char *lr_sqlite_type_for(lr_arena *a, const lr_dialect *from, const char *decl)
-{
-    /* A double holds 15 digits: a wider decimal that a job declares is text. */
-    int precision = 0;
-    if (decl == NULL) return "";
-    if (from == &lr_postgres_dialect) return from_postgres(a, decl);
-    if (from == NULL && is_decimal(decl)) {
-        const char *open = strchr(decl, '(');
-        precision = open != NULL ? atoi(open + 1) : 0;
-        if (precision == 0 || precision > 15) return "TEXT";
-    }
-    return lr_dup(a, decl);
-}
-
-int lr_sqlite_is_date(const char *decl)
-{
-    return decl != NULL && strcasecmp(decl, "DATE") == 0;
-}
-
-int lr_sqlite_scale(const char *decl)
-{
-    if (decl == NULL) return -1;
-    if (!is_decimal(decl)) return -1;
-    const char *comma = strchr(decl, ',');
-    if (comma == NULL) return -1;
-    int scale = atoi(comma + 1);
-    return scale >= 0 && scale <= 1000 ? scale : -1;
 }

@@ -39,9 +39,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     lr_value v, again;
     if (size == 0) return 0;
     size_t which = data[0] % (sizeof types / sizeof types[0]);
-    target t = {.name = "c", .decl = (char *)types[which].decl, .kind = types[which].kind, .scale = -1, .whole = -1};
+    target t = {.name = "c", .native = (char *)types[which].decl, .kind = types[which].kind};
+    lr_pg_type(types[which].decl, types[which].oid, -1, &t.type);
     if (lr_pg_decode_binary((const char *)data + 1, size - 1, types[which].oid, &v, &scratch) == 0 &&
-        !(v.type == LR_TEXT && !lr_pg_valid_utf8(v.s.p, v.s.n)) && lr_pg_encode(&encoded, &v, &t)) {
+        !(v.type == LR_TEXT && !lr_pg_valid_utf8(v.s.p, v.s.n)) && lr_pg_encode(&encoded, &v, &t, lr_zone_utc())) {
         CLAIM(encoded.len >= 4);
         CLAIM(lr_pg_decode_binary(encoded.data + 4, encoded.len - 4, types[which].oid, &again, &other) == 0);
         CLAIM(same(&v, &again));

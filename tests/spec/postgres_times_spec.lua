@@ -55,8 +55,10 @@ merge { rows, into = "t2", key = "id" }
           assert.same(seen[1], rows, server .. " " .. client)
         end
       end
-      assert.same({ "1|2024-03-10 04:59:59+00|2024-03-10 02:30:00|2024-03-10",
-        "2|2024-03-10 05:00:00+00|2024-03-10 02:30:00.000001|2024-03-09" }, { seen[1][1], seen[1][2] })
+      -- SQLite's own functions read an offset with minutes only (S44)
+      local utc = pair.warehouse == "sqlite" and "+00:00" or "+00"
+      assert.same({ "1|2024-03-10 04:59:59" .. utc .. "|2024-03-10 02:30:00|2024-03-10",
+        "2|2024-03-10 05:00:00" .. utc .. "|2024-03-10 02:30:00.000001|2024-03-09" }, { seen[1][1], seen[1][2] })
       assert.is_truthy(seen[1][3]:find "^2024%-03%-10 05:00:00", seen[1][3])
     end)
 
@@ -107,7 +109,8 @@ merge { rows, into = "t2", key = "id" }
         plain = plain or rows
         assert.same(plain, rows)
       end
-      assert.same({ "1|1 mon 2 days 03:04:05.6|00FF5C|0.30000000000000004|2024-05-06 07:08:09+00|2024-05-06" }, plain)
+      assert.same({ "1|1 mon 2 days 03:04:05.6|00FF5C|0.30000000000000004|2024-05-06 07:08:09" ..
+        (pair.warehouse == "sqlite" and "+00:00" or "+00") .. "|2024-05-06" }, plain)
     end)
   end)
 
@@ -134,6 +137,9 @@ merge { rows, into = "t2", key = "id" }
         if pair.warehouse == "postgresql" then
           assert.same(expected, w:rows(AS_TEXT:format "t"))
         else
+          for i, row in ipairs(expected) do
+            if not row:find " BC" and not row:find "|%d%d%d%d%d" then expected[i] = row:gsub("(%d)%+00|", "%1+00:00|") end
+          end
           assert.same(expected, w:rows "SELECT id, n, z, d FROM t ORDER BY id")
         end
         w:ok "j.lua"

@@ -1,7 +1,8 @@
-/* copy.h - values in the binary form of COPY. */
+/* copy.h - rows on their way into a table, and values in the two forms of COPY. */
 #ifndef LRUN_DRIVER_POSTGRES_COPY_H
 #define LRUN_DRIVER_POSTGRES_COPY_H
 
+#include "base/calendar.h"
 #include "driver/postgres/internal.h"
 
 typedef enum kind {
@@ -10,18 +11,35 @@ typedef enum kind {
 
 typedef struct target {
     char *name;
-    char *decl;
+    char *native; /* as type.native */
     kind kind;
-    int scale; /* of numeric(p, s), -1 for none */
-    int whole; /* digits before its point, p - s; of varchar(n) its letters; -1 for any number */
+    lr_type type;
 } target;
+
+struct lr_sink {
+    lr_conn *conn;
+    char *copy;
+    target *columns;
+    int n;
+    int64_t rows;
+    int64_t held;   /* of them in a buffer */
+    int64_t before; /* of them in earlier COPY statements */
+    const lr_zone *zone; /* of times without one */
+    int binary;   /* every column has a binary form of ours */
+    int streams;  /* one COPY for all rows: the connection is ours until the end */
+    int copying;  /* 0 no COPY is open, 1 in text, 2 in binary */
+    lr_buf buf;   /* rows in text */
+    lr_buf bytes; /* rows in binary */
+};
 
 /* Append a value with its length. 0, and maybe some bytes, where the value has
  * no binary form here or would be changed by it: text says why. */
-int lr_pg_encode(lr_buf *b, const lr_value *v, const target *t);
+int lr_pg_encode(lr_buf *b, const lr_value *v, const target *t, const lr_zone *z);
+
+/* Append a row's value in the text form, or refuse it by name. */
+int lr_pg_put_text(lr_sink *s, const lr_value *row, int at, lr_err *e);
 
 void lr_pg_put16(lr_buf *b, int v);
-void lr_pg_numeric(const char *decl, int *scale, int *whole);
 
 /* Does a float of four bytes stand for the same number? */
 int lr_pg_fits_float(double d);

@@ -24,8 +24,9 @@ int lr_pg_inspect(lr_conn *c, const char *sql, const lr_inspection **out, lr_err
     lr_column *columns = lr_alloc(&c->inspected, (size_t)(seen->ncolumns + 1) * sizeof *columns);
     for (int i = 0; failed == 0 && i < seen->ncolumns; i++) {
         columns[i].name = lr_dup(&c->inspected, PQfname(r, i));
-        columns[i].decl = lr_pg_type_name(c, PQftype(r, i), PQfmod(r, i), e);
-        if (columns[i].decl == NULL) failed = -1;
+        const char *name = lr_pg_type_name(c, PQftype(r, i), PQfmod(r, i), e);
+        if (name == NULL) failed = -1;
+        else lr_pg_type(name, PQftype(r, i), PQfmod(r, i), &columns[i].type);
     }
     PQclear(r);
     lr_pg_leave(c, entered);

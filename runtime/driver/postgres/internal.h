@@ -10,7 +10,8 @@
 enum {
     PG_BOOL = 16, PG_BYTEA = 17, PG_INT8 = 20, PG_INT2 = 21, PG_INT4 = 23, PG_TEXT = 25, PG_OID = 26,
     PG_JSON = 114, PG_FLOAT4 = 700, PG_FLOAT8 = 701, PG_BPCHAR = 1042, PG_VARCHAR = 1043, PG_DATE = 1082,
-    PG_TIMESTAMP = 1114, PG_TIMESTAMPTZ = 1184, PG_NUMERIC = 1700, PG_UUID = 2950, PG_JSONB = 3802
+    PG_TIMESTAMP = 1114, PG_TIMESTAMPTZ = 1184, PG_NUMERIC = 1700, PG_UUID = 2950, PG_JSONB = 3802,
+    PG_CHAR = 18, PG_NAME = 19, PG_MONEY = 790, PG_TIME = 1083, PG_TIMETZ = 1266, PG_INTERVAL = 1186
 };
 
 typedef struct lr_typename {
@@ -73,6 +74,9 @@ int lr_pg_wait(lr_conn *c, lr_err *e);
 /* "numeric(10,2)" of a type. Lives as long as the connection. */
 const char *lr_pg_type_name(lr_conn *c, Oid oid, int mod, lr_err *e);
 
+/* A type by its number and modifier; native is kept. */
+void lr_pg_type(const char *native, int64_t number, int modifier, lr_type *out);
+
 /* One field of a text result. The text is borrowed from the result; *held is
  * for bytes that had to be decoded, freed by the caller. */
 int lr_pg_decode(const PGresult *r, int row, int column, lr_value *out, unsigned char **held);
@@ -107,7 +111,7 @@ int lr_pg_next(lr_cursor *k, const lr_value **row, lr_err *e);
 const lr_column *lr_pg_columns(lr_cursor *k, int *n);
 void lr_pg_finish(lr_cursor *k);
 int lr_pg_inspect(lr_conn *c, const char *sql, const lr_inspection **out, lr_err *e);
-int lr_pg_sink(lr_conn *c, const char *table, const lr_column *columns, int n, int streams, lr_sink **out, lr_err *e);
+int lr_pg_sink(lr_conn *c, const char *table, const lr_column *columns, int n, const struct lr_zone *zone, int streams, lr_sink **out, lr_err *e);
 int lr_pg_put(lr_sink *s, const lr_value *row, lr_err *e);
 int lr_pg_end(lr_sink *s, int64_t *rows, lr_err *e);
 void lr_pg_abort(lr_sink *s);

@@ -273,6 +273,7 @@ static const lr_driver driver = {
     .progress = pg_progress,
     .pipe = lr_pg_pipe,
     .ask = lr_pg_ask,
+    .type = lr_pg_type,
 };
 
 const lr_driver *lrun_driver(void);

@@ -124,7 +124,7 @@ static int form(lr_conn *from, lr_conn *into, const char *sql, const lr_column *
     for (int i = 0; out > 0 && i < n; i++) {
         const char *decl = lr_pg_type_name(from, PQftype(r, i), PQfmod(r, i), e);
         if (decl == NULL) out = -1;
-        else if (!holds(columns[i].decl, decl)) out = 0;
+        else if (!holds(columns[i].type.native, decl)) out = 0;
         else if (!travels(PQftype(r, i))) out = 2;
     }
     PQclear(r);

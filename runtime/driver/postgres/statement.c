@@ -285,11 +285,12 @@ static int take_result(lr_cursor *k, PGresult *r, lr_err *e)
     for (k->n = 0; k->n < n; k->n++) {
         k->held[k->n] = NULL;
         k->columns[k->n] = (lr_column){.name = lr_strdup(PQfname(r, k->n))};
-        k->columns[k->n].decl = lr_pg_type_name(k->conn, PQftype(r, k->n), PQfmod(r, k->n), e);
-        if (k->columns[k->n].decl == NULL) {
+        const char *type = lr_pg_type_name(k->conn, PQftype(r, k->n), PQfmod(r, k->n), e);
+        if (type == NULL) {
             k->n++;
             return -1;
         }
+        lr_pg_type(type, PQftype(r, k->n), PQfmod(r, k->n), &k->columns[k->n].type);
     }
     return 0;
 }

@@ -17,13 +17,17 @@
  *   lrun_styles(value)              an aggregate: the styles (base/timestyle.h) that
  *                                   all values are written in
  *   lrun_stop()                     an error of that name
+ *   lrun_form(value, between, digits, zone form, zone)
+ *                                   an instant's text in another form (lr_time_form);
+ *                                   NULL where that has none, other text as it is
+ *   lrun_same_time(a, b)            1 where both are times with an offset, and equal
  *   lrun_keeps(value, affinity)     1 where a column of that affinity keeps the
  *                                   value exactly
  *
  * mode is 'iso', 'unix' (seconds) or 'unix_ms'.
  */
-#include "base/calendar.h"
 #include "base/decimal.h"
+#include "base/moment.h"
 #include "base/timestyle.h"
 #include "driver/sqlite/internal.h"
 #include <math.h>
@@ -125,6 +129,34 @@ static void fn_try_us(sqlite3_context *ctx, int n, sqlite3_value **v)
     (void)n;
     instant t;
     if (to_instant(v[0], "iso", zone_arg(ctx, v[1], 1), &t) == 0) sqlite3_result_int64(ctx, t.us);
+}
+
+static void fn_form(sqlite3_context *ctx, int n, sqlite3_value **v)
+{
+    (void)n;
+    lr_time t;
+    char text[40];
+    const char *p = (const char *)sqlite3_value_text(v[0]), *between = (const char *)sqlite3_value_text(v[1]), *zone = (const char *)sqlite3_value_text(v[3]);
+    if (sqlite3_value_type(v[0]) != SQLITE_TEXT || p == NULL || between == NULL || zone == NULL ||
+        lr_time_parse(p, (size_t)sqlite3_value_bytes(v[0]), lr_zone_utc(), &t) != 0 || !t.has_offset) {
+        sqlite3_result_value(ctx, v[0]);
+        return;
+    }
+    lr_time_form form = {between[0] == 'T' ? 'T' : 0, (unsigned char)sqlite3_value_int(v[2]), zone[0]};
+    size_t size = lr_format_form(zone_arg(ctx, v[4], 4), t.us, &form, text);
+    if (size > 0) sqlite3_result_text(ctx, text, (int)size, SQLITE_TRANSIENT);
+}
+
+static void fn_same_time(sqlite3_context *ctx, int n, sqlite3_value **v)
+{
+    (void)n;
+    lr_time t[2];
+    int same = 1;
+    for (int i = 0; same && i < 2; i++) {
+        const char *p = sqlite3_value_type(v[i]) == SQLITE_TEXT ? (const char *)sqlite3_value_text(v[i]) : NULL;
+        same = p != NULL && lr_time_parse(p, (size_t)sqlite3_value_bytes(v[i]), lr_zone_utc(), &t[i]) == 0 && t[i].has_offset;
+    }
+    sqlite3_result_int(ctx, same && t[0].us == t[1].us && t[0].sub == t[1].sub);
 }
 
 static void fn_stop(sqlite3_context *ctx, int n, sqlite3_value **v)
@@ -298,6 +330,8 @@ int lr_sqlite_register_functions(sqlite3 *db)
     if (sqlite3_create_function(db, "lrun_us", 3, flags, NULL, fn_us, NULL, NULL) != SQLITE_OK ||
         sqlite3_create_function(db, "lrun_moment", 3, flags, NULL, fn_moment, NULL, NULL) != SQLITE_OK ||
         sqlite3_create_function(db, "lrun_try_us", 2, flags, NULL, fn_try_us, NULL, NULL) != SQLITE_OK ||
+        sqlite3_create_function(db, "lrun_form", 5, flags, NULL, fn_form, NULL, NULL) != SQLITE_OK ||
+        sqlite3_create_function(db, "lrun_same_time", 2, flags, NULL, fn_same_time, NULL, NULL) != SQLITE_OK ||
         sqlite3_create_function(db, "lrun_stop", 0, SQLITE_UTF8, NULL, fn_stop, NULL, NULL) != SQLITE_OK ||
         sqlite3_create_function(db, "lrun_styles", 1, flags, NULL, NULL, step_styles, final_styles) != SQLITE_OK ||
         sqlite3_create_function(db, "lrun_misplaced", 9, flags, NULL, fn_misplaced, NULL, NULL) != SQLITE_OK ||

@@ -1,6 +1,7 @@
 /* What a statement would do: its columns, the tables it reads and writes, and
  * whether it is of a kind that would break the rule of one transaction. */
 #include "driver/sqlite/internal.h"
+#include "driver/sqlite/sqlite.h"
 #include <ctype.h>
 #include <string.h>
 
@@ -109,6 +110,23 @@ void lr_sqlite_watch(lr_conn *c)
     sqlite3_set_authorizer(c->db, on_authorize, c);
 }
 
+/* lrun_collation(schema, table, column): NULL where text compares by its bytes. */
+static void fn_collation(sqlite3_context *ctx, int n, sqlite3_value **v)
+{
+    const char *collation = NULL, *names[3];
+    (void)n;
+    for (int i = 0; i < 3; i++) names[i] = (const char *)sqlite3_value_text(v[i]);
+    if (names[1] == NULL || names[2] == NULL ||
+        sqlite3_table_column_metadata(sqlite3_context_db_handle(ctx), names[0], names[1], names[2], NULL, &collation, NULL, NULL, NULL) != SQLITE_OK)
+        return;
+    if (collation != NULL && strcasecmp(collation, "BINARY") != 0) sqlite3_result_text(ctx, collation, -1, SQLITE_TRANSIENT);
+}
+
+int lr_sqlite_register_schema(sqlite3 *db)
+{
+    return sqlite3_create_function(db, "lrun_collation", 3, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL, fn_collation, NULL, NULL) == SQLITE_OK ? 0 : -1;
+}
+
 /* A table of which no column is used comes without its schema: it is where the
  * name is found first, as SQLite looks: temp, main, then the others. */
 static int find_schema(lr_conn *c, lr_touch *t, lr_err *e)
@@ -180,7 +198,7 @@ int lr_sqlite_inspect(lr_conn *c, const char *sql, const lr_inspection **out, lr
     lr_column *columns = lr_alloc(&c->inspected, (size_t)(found->ncolumns + 1) * sizeof *columns);
     for (int i = 0; i < found->ncolumns; i++) {
         columns[i].name = lr_dup(&c->inspected, sqlite3_column_name(stmt, i));
-        columns[i].decl = lr_dup(&c->inspected, sqlite3_column_decltype(stmt, i));
+        columns[i].type = lr_sqlite_type(lr_dup(&c->inspected, sqlite3_column_decltype(stmt, i)));
         columns[i].table = lr_dup(&c->inspected, sqlite3_column_table_name(stmt, i));
         columns[i].origin = lr_dup(&c->inspected, sqlite3_column_origin_name(stmt, i));
     }

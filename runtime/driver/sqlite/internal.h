@@ -71,6 +71,7 @@ int lr_sqlite_keeps(const lr_value *v, char affinity);
 int lr_sqlite_register_functions(sqlite3 *db);
 int lr_sqlite_register_sums(sqlite3 *db);
 int lr_sqlite_register_checksums(sqlite3 *db);
+int lr_sqlite_register_schema(sqlite3 *db);
 
 int lr_sqlite_exec(lr_conn *c, const char *sql, const lr_value *params, int n,
                    int64_t *changed, lr_err *e);
@@ -79,8 +80,8 @@ int lr_sqlite_query(lr_conn *c, const char *sql, const lr_value *params, int n,
 int lr_sqlite_next(lr_cursor *k, const lr_value **row, lr_err *e);
 const lr_column *lr_sqlite_columns(lr_cursor *k, int *n);
 void lr_sqlite_finish(lr_cursor *k);
-int lr_sqlite_sink(lr_conn *c, const char *table, const lr_column *columns, int n, int streams, lr_sink **out, lr_err *e);
-int lr_sqlite_sink_by(lr_conn *c, const char *sql, const lr_column *columns, int n, lr_sink **out, lr_err *e);
+int lr_sqlite_sink(lr_conn *c, const char *table, const lr_column *columns, int n, const struct lr_zone *zone, int streams, lr_sink **out, lr_err *e);
+int lr_sqlite_sink_by(lr_conn *c, const char *sql, const lr_column *columns, int n, const struct lr_zone *zone, lr_sink **out, lr_err *e);
 int lr_sqlite_put(lr_sink *s, const lr_value *row, lr_err *e);
 int lr_sqlite_end(lr_sink *s, int64_t *rows, lr_err *e);
 void lr_sqlite_abort(lr_sink *s);

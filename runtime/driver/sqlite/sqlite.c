@@ -220,7 +220,8 @@ static int set_up(lr_conn *c, int fresh, lr_err *e)
     lr_sqlite_watch(c);
     sqlite3_busy_handler(c->db, on_busy, c);
     sqlite3_progress_handler(c->db, 4000, on_progress, c);
-    if (lr_sqlite_register_functions(c->db) != 0 || lr_sqlite_register_sums(c->db) != 0 || lr_sqlite_register_checksums(c->db) != 0)
+    if (lr_sqlite_register_functions(c->db) != 0 || lr_sqlite_register_sums(c->db) != 0 || lr_sqlite_register_checksums(c->db) != 0 ||
+        lr_sqlite_register_schema(c->db) != 0)
         return lr_fail(e, LR_FAILED, "SQLite refused lrun's functions: %s", sqlite3_errmsg(c->db));
     if (simple(c, "PRAGMA foreign_keys = ON", e) != 0) return -1;
     if (simple(c, "PRAGMA cache_size = -16384", e) != 0) return -1;
@@ -451,6 +452,13 @@ static int sqlite_scan(lr_conn *c, const char *sql, const lr_value *params, int 
     return lr_sqlite_query(c, sql, params, n, out, e);
 }
 
+static void type(const char *native, int64_t number, int modifier, lr_type *out)
+{
+    (void)number;
+    (void)modifier;
+    *out = lr_sqlite_type(native);
+}
+
 static int64_t sqlite_progress(lr_conn *c)
 {
     return c->touched;
@@ -485,4 +493,5 @@ const lr_driver lr_sqlite_driver = {
     .clock = lr_sqlite_clock,
     .progress = sqlite_progress,
     .sink_by = lr_sqlite_sink_by,
+    .type = type,
 };

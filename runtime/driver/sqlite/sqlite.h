@@ -7,6 +7,8 @@
 extern const lr_driver lr_sqlite_driver;
 
 /* "INTEGER", "TEXT", "BLOB", "REAL" or "NUMERIC", by the declared type. */
-const char *lr_sqlite_affinity(const char *decl);
+const char *lr_sqlite_affinity(const char *declared);
+
+lr_type lr_sqlite_type(const char *declared);
 
 #endif

@@ -1,6 +1,6 @@
 /* Statements of the SQLite driver: a cache, binding, cursors and sinks. */
-#include "base/calendar.h"
 #include "base/decimal.h"
+#include "base/moment.h"
 #include "driver/sqlite/internal.h"
 #include "driver/sqlite/sqlite.h"
 #include <math.h>
@@ -83,13 +83,12 @@ void lr_sqlite_cache_clear(lr_conn *c)
     memset(c->cache, 0, sizeof c->cache);
 }
 
-/* A date or time as it is kept; returns its length. */
-static size_t time_text(const lr_value *v, char out[40])
+/* A date or time as it is kept; returns its length, 0 where the form has no text for it. */
+static size_t time_text(const lr_value *v, const lr_time_form *form, const lr_zone *z, char out[40])
 {
     if (v->type == LR_DATE) return strlen(lr_format_date(lr_zone_utc(), v->i * LR_US_PER_DAY, out));
-    lr_format_instant(lr_zone_utc(), v->i, out);
-    if (v->type == LR_TIMESTAMPTZ) strcat(out, "+00");
-    return strlen(out);
+    if (v->type == LR_TIMESTAMPTZ) return lr_format_form(z, v->i, form, out);
+    return strlen(lr_format_instant(lr_zone_utc(), v->i, out));
 }
 
 static int bind_one(sqlite3_stmt *stmt, int at, const lr_value *v)
@@ -112,7 +111,7 @@ static int bind_one(sqlite3_stmt *stmt, int at, const lr_value *v)
     case LR_DATE:
     case LR_TIMESTAMP:
     case LR_TIMESTAMPTZ:
-        return sqlite3_bind_text64(stmt, at, text, time_text(v, text), SQLITE_TRANSIENT, SQLITE_UTF8);
+        return sqlite3_bind_text64(stmt, at, text, time_text(v, &(lr_time_form){0}, lr_zone_utc(), text), SQLITE_TRANSIENT, SQLITE_UTF8);
     }
     return SQLITE_MISUSE;
 }
@@ -187,7 +186,7 @@ int lr_sqlite_query(lr_conn *c, const char *sql, const lr_value *params, int n,
     k->sql = lr_strdup(sql);
     for (int i = 0; i < k->n; i++) {
         k->columns[i].name = sqlite3_column_name(stmt, i);
-        k->columns[i].decl = sqlite3_column_decltype(stmt, i);
+        k->columns[i].type = lr_sqlite_type(sqlite3_column_decltype(stmt, i));
         k->columns[i].table = sqlite3_column_table_name(stmt, i);
         k->columns[i].origin = sqlite3_column_origin_name(stmt, i);
     }
@@ -255,11 +254,13 @@ struct lr_sink {
     int64_t rows;
     char **names, **decls;
     char *affinities; /* first letters */
+    lr_time_form *forms;
+    const lr_zone *zone;
     char (*texts)[40]; /* a time's text for each column, until the row is in */
     int64_t *days;     /* the day whose text it is, where it is a date */
 };
 
-int lr_sqlite_sink_by(lr_conn *c, const char *sql, const lr_column *columns, int n, lr_sink **out, lr_err *e)
+int lr_sqlite_sink_by(lr_conn *c, const char *sql, const lr_column *columns, int n, const lr_zone *zone, lr_sink **out, lr_err *e)
 {
     sqlite3_stmt *stmt;
     *out = NULL;
@@ -272,27 +273,30 @@ int lr_sqlite_sink_by(lr_conn *c, const char *sql, const lr_column *columns, int
     s->names = lr_malloc((size_t)(n + 1) * sizeof *s->names);
     s->decls = lr_malloc((size_t)(n + 1) * sizeof *s->decls);
     s->affinities = lr_malloc((size_t)n + 1);
+    s->forms = lr_malloc((size_t)(n + 1) * sizeof *s->forms);
+    s->zone = zone != NULL ? zone : lr_zone_utc();
     s->texts = lr_malloc((size_t)(n + 1) * sizeof *s->texts);
     s->days = lr_malloc((size_t)(n + 1) * sizeof *s->days);
     for (int i = 0; i < n; i++) {
         s->names[i] = lr_strdup(columns[i].name);
-        s->decls[i] = lr_strdup(columns[i].decl != NULL ? columns[i].decl : "");
+        s->decls[i] = lr_strdup(columns[i].type.native);
         s->affinities[i] = lr_sqlite_affinity(s->decls[i])[0];
         s->days[i] = INT64_MIN;
+        s->forms[i] = columns[i].form;
     }
     s->rows = 0;
     *out = s;
     return 0;
 }
 
-int lr_sqlite_sink(lr_conn *c, const char *table, const lr_column *columns, int n, int streams, lr_sink **out, lr_err *e)
+int lr_sqlite_sink(lr_conn *c, const char *table, const lr_column *columns, int n, const lr_zone *zone, int streams, lr_sink **out, lr_err *e)
 {
     lr_buf insert = {0};
     (void)streams;
     lr_buf_printf(&insert, "INSERT INTO %s VALUES (", table);
     for (int i = 0; i < n; i++) lr_buf_puts(&insert, i == 0 ? "?" : ", ?");
     lr_buf_putc(&insert, ')');
-    int failed = lr_sqlite_sink_by(c, insert.data, columns, n, out, e);
+    int failed = lr_sqlite_sink_by(c, insert.data, columns, n, zone, out, e);
     lr_buf_free(&insert);
     return failed;
 }
@@ -303,7 +307,10 @@ static void value_text(const lr_value *v, char *out, size_t size)
     if (v->type == LR_INT || v->type == LR_BOOL) snprintf(out, size, "%lld", (long long)v->i);
     else if (v->type == LR_REAL) snprintf(out, size, "%s", lr_format_real(v->r, text));
     else if (v->type == LR_TEXT || v->type == LR_DECIMAL) snprintf(out, size, "'%.*s'", (int)(v->s.n < 60 ? v->s.n : 60), v->s.p);
-    else snprintf(out, size, "%s", v->type == LR_NULL ? "NULL" : "a blob");
+    else if (v->type == LR_DATE || v->type == LR_TIMESTAMP || v->type == LR_TIMESTAMPTZ) {
+        time_text(v, &(lr_time_form){0}, lr_zone_utc(), text);
+        snprintf(out, size, "%s", text);
+    } else snprintf(out, size, "%s", v->type == LR_NULL ? "NULL" : "a blob");
 }
 
 /* A value that the column would change; SQLite makes NULL of NaN. */
@@ -347,8 +354,9 @@ static int bind_time(lr_sink *s, int at, const lr_value *v)
 {
     char *text = s->texts[at];
     int64_t day = v->type == LR_DATE ? v->i : INT64_MIN;
-    size_t n = day != INT64_MIN && day == s->days[at] ? strlen(text) : time_text(v, text);
+    size_t n = day != INT64_MIN && day == s->days[at] ? strlen(text) : time_text(v, &s->forms[at], s->zone, text);
     s->days[at] = day;
+    if (n == 0) return SQLITE_MISMATCH; /* refused by the caller */
     return sqlite3_bind_text64(s->stmt, at + 1, text, n, SQLITE_STATIC, SQLITE_UTF8);
 }
 
@@ -368,6 +376,7 @@ int lr_sqlite_put(lr_sink *s, const lr_value *row, lr_err *e)
         else if (v->type == LR_DATE || v->type == LR_TIMESTAMP || v->type == LR_TIMESTAMPTZ) rc = bind_time(s, i, v);
         else
             rc = bind_one(s->stmt, i + 1, v);
+        if (rc == SQLITE_MISMATCH) return refuse(s, row, i, e);
         if (rc != SQLITE_OK) return lr_sqlite_error(s->conn, rc, s->sql, e);
     }
     int rc = sqlite3_step(s->stmt);
@@ -395,6 +404,7 @@ void lr_sqlite_abort(lr_sink *s)
     }
     free(s->decls);
     free(s->affinities);
+    free(s->forms);
     free(s->texts);
     free(s->days);
     free(s->names);

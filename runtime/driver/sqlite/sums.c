@@ -2,9 +2,13 @@
  *
  *   sum(x), avg(x)   in place of the built-in ones, also as window functions
  *   lrun_sum(x)      the exact total as decimal text, for comparing
+ *   lrun_decimal_sum(x)  as sum of values that are decimals: exact, as text where
+ *                    no REAL is it
  *
  * A REAL counts as the decimal of its shortest form that reads back the same;
- * text counts when it is a decimal number and is an error when it is not.
+ * text counts when it is a decimal number and is an error when it is not. The
+ * sum of REALs is a REAL, the nearest to the exact total; where a text is among
+ * the values, the total keeps all its digits.
  */
 #include "base/decimal.h"
 #include "driver/sqlite/internal.h"
@@ -12,12 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { SUM, AVG, SUM_TEXT };
+enum kind { SUM, AVG, SUM_TEXT, SUM_DECIMAL };
 
 typedef struct total {
     lr_sum sum;
     int64_t n;         /* values that are not NULL */
     int64_t inexact;   /* of them, those that are no integers */
+    int64_t texts;     /* of them, decimals that are kept as text for their digits */
     int64_t plus, minus; /* infinities */
 } total;
 
@@ -51,6 +56,7 @@ static void add(sqlite3_context *ctx, sqlite3_value *v, int sign)
         return;
     }
     const char *p = (const char *)sqlite3_value_text(v);
+    t->texts += sign;
     if (class == SQLITE_TEXT && lr_sum_text(&t->sum, p, (size_t)sqlite3_value_bytes(v), sign) == 0) return;
     char *text = class == SQLITE_TEXT ? sqlite3_mprintf("cannot add '%.60q': it is no number", p)
                                       : sqlite3_mprintf("cannot add a BLOB: it is no number");
@@ -81,7 +87,7 @@ static void answer(sqlite3_context *ctx, const total *t)
         return;
     }
     int64_t whole;
-    if (kind == SUM && t->inexact == 0 && lr_sum_is_int64(&t->sum, &whole)) {
+    if ((kind == SUM || kind == SUM_DECIMAL) && t->inexact == 0 && lr_sum_is_int64(&t->sum, &whole)) {
         sqlite3_result_int64(ctx, whole);
         return;
     }
@@ -89,7 +95,7 @@ static void answer(sqlite3_context *ctx, const total *t)
     size_t n = strlen(text);
     if (kind == AVG)
         sqlite3_result_double(ctx, strtod(text, NULL) / (double)t->n);
-    else if (kind == SUM && t->inexact > 0 && lr_decimal_survives_real(text, n))
+    else if (kind != SUM_TEXT && t->inexact > 0 && ((kind == SUM && t->texts == 0) || lr_decimal_survives_real(text, n)))
         sqlite3_result_double(ctx, strtod(text, NULL));
     else
         sqlite3_result_text64(ctx, text, n, SQLITE_TRANSIENT, SQLITE_UTF8);
@@ -117,7 +123,7 @@ static int define(sqlite3 *db, const char *name, enum kind kind)
 int lr_sqlite_register_sums(sqlite3 *db)
 {
     if (define(db, "sum", SUM) != SQLITE_OK || define(db, "avg", AVG) != SQLITE_OK ||
-        define(db, "lrun_sum", SUM_TEXT) != SQLITE_OK)
+        define(db, "lrun_sum", SUM_TEXT) != SQLITE_OK || define(db, "lrun_decimal_sum", SUM_DECIMAL) != SQLITE_OK)
         return -1;
     return 0;
 }
