@@ -24,6 +24,7 @@ typedef struct lr_feed {
     const lr_driver *source, *into;
     lr_cursor *cursor;
     lr_sink *sink;
+    lr_value *instants; /* room for a row, where a function gives instants back as text; or NULL */
 } lr_feed;
 
 typedef int (*lr_map_fn)(void *arg, lr_feed *feed, lr_err *e);

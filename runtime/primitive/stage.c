@@ -78,9 +78,24 @@ static int feed_next(lr_feed *feed, const lr_value **row, lr_err *e)
     return feed->source->next(feed->cursor, row, e);
 }
 
+static int is_instant(const lr_field *f)
+{
+    return f->type.kind == LR_KIND_INSTANT && f->type.engine != NULL && !f->type.dynamic;
+}
+
+/* A function has instants as text, and gives them back as it: they are instants
+ * again, so that the target writes them in its own form. */
 static int feed_put(lr_feed *feed, const lr_value *row, lr_err *e)
 {
-    return feed->into->put(feed->sink, row, e);
+    lr_time t;
+    if (feed->instants == NULL) return feed->into->put(feed->sink, row, e);
+    for (int i = 0; i < feed->rs->n; i++) {
+        lr_value *v = &feed->instants[i];
+        *v = row[i];
+        if (v->type != LR_TEXT || !is_instant(&feed->rs->fields[i])) continue;
+        if (lr_time_parse(v->s.p, v->s.n, lr_zone_utc(), &t) == 0 && t.has_offset && t.sub == 0) *v = (lr_value){.type = LR_TIMESTAMPTZ, .i = t.us};
+    }
+    return feed->into->put(feed->sink, feed->instants, e);
 }
 
 static int pump(lr_feed *feed, lr_err *e)
@@ -147,7 +162,9 @@ static int fill(lr_run *run, lr_rowset *rs, const lr_place *place, const lr_sql 
                 const lr_column *columns, int apart, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
-    lr_feed feed = {rs, feed_next, feed_put, place->driver, w->driver, NULL, NULL};
+    lr_feed feed = {.rs = rs, .next = feed_next, .put = feed_put, .source = place->driver, .into = w->driver};
+    for (int i = 0; rs->map != NULL && i < rs->n; i++)
+        if (is_instant(&rs->fields[i]) && feed.instants == NULL) feed.instants = lr_alloc(&run->arena, (size_t)rs->n * sizeof *feed.instants);
     int failed = lr_scan(run, place, rows, apart, &feed.cursor, e);
     if (failed == 0) failed = w->driver->sink(w->conn, quoted, columns, rs->n, run->job->zone, apart, &feed.sink, e);
     if (failed == 0) failed = pump(&feed, e);

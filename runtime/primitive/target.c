@@ -109,10 +109,10 @@ static void stage_like(lr_run *run, lr_target *t)
     for (lr_rowset *rs = t->source; rs->input != NULL && rs->kind == LR_ROWS_JOIN; rs = rs->input) rs->input->like = like;
 }
 
-static lr_type stamp_type(lr_run *run)
+static void stamp_field(lr_run *run, const lr_target *t, lr_field *out)
 {
-    lr_type words = lr_type_words("TIMESTAMP");
-    return run->session->warehouse->dialect->type_for(&run->arena, &words);
+    const lr_type words = lr_type_words("TIMESTAMP");
+    *out = (lr_field){.name = t->stamp, .type = run->session->warehouse->dialect->type_for(&run->arena, &words)};
 }
 
 static int make(lr_run *run, lr_target *t, const char *index_column, lr_err *e)
@@ -127,7 +127,7 @@ static int make(lr_run *run, lr_target *t, const char *index_column, lr_err *e)
         fields[n].type = w->dialect->type_for(&run->arena, &rs->fields[i].type);
         tell_text(run, t, &rs->fields[i], &fields[n++]);
     }
-    if (stamped) fields[n++] = (lr_field){.name = t->stamp, .type = stamp_type(run)};
+    if (stamped) stamp_field(run, t, &fields[n++]);
     lr_sql q = lr_sql_new(&run->arena);
     w->dialect->create_table(&q, &t->rel.table, fields, n, t->key, t->nkey, 0);
     if (lr_write(run, &q, NULL, e) != 0) return -1;
@@ -221,8 +221,7 @@ static int match_columns(lr_run *run, lr_target *t, const char *new_columns, lr_
         lr_buf_printf(&missing, "%s%s%s%s", missing.len > 0 ? ", " : "", f->name, f->type.native[0] != 0 ? " " : "", f->type.native);
     }
     if (t->stamp != NULL && lr_field_find(d, &t->rel, t->stamp) < 0) {
-        added[nadded].name = t->stamp;
-        added[nadded++].type = stamp_type(run);
+        stamp_field(run, t, &added[nadded++]);
         lr_buf_printf(&missing, "%s%s", missing.len > 0 ? ", " : "", t->stamp);
     }
     int failed = run->mode == LR_MODE_RUN && !t->created ? lr_ledger_columns(run, t->name, &before, e) : 0;

@@ -285,7 +285,7 @@ static void ends(const lr_scd2 *s, lr_sql *q)
 static void next_sightings(const lr_scd2 *s, lr_sql *q, int all)
 {
     lr_value name = lr_text(all ? s->all_name : s->dim_name);
-    lr_type text = lr_type_words("text");
+    const lr_type text = lr_type_words("text");
     lr_sql at = column(q, "e", "lrun_at"), value = lr_sql_new(q->arena), when = lr_sql_new(q->arena);
     s->d->moment(&value, &at, LR_ISO, s->zone, &text, s->from_decl);
     s->d->instant(&when, &value, LR_ISO, s->zone, s->from_decl);
@@ -334,10 +334,9 @@ int lr_scd2_events(const lr_scd2 *s, int kind, lr_sql *q)
         lr_sqlf(q, ", \"dim\".%I, \"dim\".%I, 1, 1 FROM %T AS \"dim\" JOIN %T AS \"k\" ON ", s->from, s->to, &s->dim->table, &s->keys);
         same_key(s, q, "dim", "k");
         return 1;
-    default:
-        ends(s, q);
-        return 1;
     }
+    ends(s, q);
+    return 1;
 }
 
 void lr_scd2_states(const lr_scd2 *s, lr_sql *q)
