@@ -113,9 +113,9 @@ title '8. A dimension, built night after night'
 fresh
 sql warehouse.db 'DROP TABLE dim_customer'
 sql source.db "UPDATE customers SET country = 'IN' WHERE customer_id = 1"
-lrun jobs/dim_customer.lua --logical-date 2026-01-07
+lrun jobs/dim_customer.lua --logical-date 2026-01-07 --run-start 2026-01-08
 sql source.db "UPDATE customers SET country = 'DE' WHERE customer_id = 1"
-lrun jobs/dim_customer.lua --logical-date 2026-01-08
+lrun jobs/dim_customer.lua --logical-date 2026-01-08 --run-start 2026-01-09
 sql warehouse.db 'SELECT * FROM dim_customer ORDER BY customer_id, valid_from'
 
 title 'What the ledger wrote down'

@@ -27,6 +27,7 @@ typedef struct mapping {
     lr_feed *feed;
     lr_err *error;
     int failed;   /* next or put failed: error is filled */
+    lr_rowset *rows;
 } mapping;
 
 /* Stack of the loop: 1 mapping, 2 function, 3 .. 2 + n the fields' names. */
@@ -118,6 +119,8 @@ static int map_loop(lua_State *L)
             if (m->feed->put(m->feed, out, m->error) != 0) break;
         } else if (!lua_isnil(L, -1)) {
             luaL_error(L, "the function must give a row (a table) or nil, not a %s", luaL_typename(L, -1));
+        } else {
+            m->rows->dropped++;
         }
         lua_settop(L, top);
     }
@@ -168,6 +171,8 @@ static int make_mapping(lua_State *L, int filters)
     m->function = luaL_ref(L, LUA_REGISTRYINDEX);
     const char *at = lr_dup(&vm->run->arena, lr_where(L, where, sizeof where));
     if (lr_rowset_map(vm->run, input, at, declared, n, run_map, m, &rs, &e) != 0) return lr_raise(L, &e);
+    rs->filters = filters;
+    m->rows = rs;
     lr_push_rows(L, rs);
     return 1;
 }

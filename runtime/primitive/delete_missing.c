@@ -10,7 +10,9 @@ static const lr_option options[] = {
     {"at_most", LR_ARG_STRING | LR_ARG_INT | LR_ARG_REAL, 0, "no limit",
      "how many rows may go: a number, or \"10%\" of the target's rows in the window"},
     {"column", LR_ARG_STRING, 0, "the rows' time column", "the target's time column, where it is named otherwise"},
-    {"partition", LR_ARG_MAP, 0, NULL, "narrows it: { region = \"EU\" }; give it where the rows have a where of that kind"},
+    {"partition", LR_ARG_MAP | LR_ARG_LIST, 0, NULL,
+     "only these rows of the target may go: { region = \"EU\" }; {} if the rows are all that the target holds. Required without a "
+     "window where the rows are a part of their table (where, sql, filter, unmatched = \"drop\")"},
     {"allow_empty", LR_ARG_BOOL, 0, "false", "let an empty extract delete all of the target's rows in the window"},
 };
 
@@ -27,7 +29,7 @@ const lr_primitive lr_primitive_delete_missing = {
     .returns = "{ read, inserted, updated, deleted, skipped }; skipped are rows whose key the source has past the window by now "
                "(moved on): they stay",
     .refuses = "an empty extract that would delete rows, unless allow_empty = true; more rows than at_most (nothing is deleted "
-               "then); NULL in a key",
+               "then); NULL in a key; a part of a table without a window and without partition",
     .example = "delete_missing { orders, from = \"dw_orders\", key = \"order_id\", at_most = \"10%\" }",
     .idea = "the soft half of a full sync; keys are small, so they can be compared often",
     .call = call,
@@ -182,6 +184,7 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
     lr_sql *more = lr_alloc(&run->arena, sizeof *more), inside = lr_sql_new(&run->arena);
     *more = lr_sql_new(&run->arena);
     if (lr_partition_sql(run, &t.rel, lr_arg_of(p, args, "partition"), more, e) != 0) return -1;
+    if (lr_refuse_part(run, &t, lr_arg_of(p, args, "partition"), "rows outside it would be deleted", e) != 0) return -1;
     if (window_sql(run, &t, column, &inside, e) != 0) return -1;
     lr_sqlf(&inside, "%Q", more);
     if (delete_rows(run, args, &t, &inside, &c, e) != 0) return -1;

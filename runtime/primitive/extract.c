@@ -314,6 +314,7 @@ static int from_table(lr_run *run, lr_rowset *rs, const lr_args *args, lr_err *e
     if (read_columns(run, rs, lr_arg_of(p, args, "columns"), e) != 0) return -1;
     rs->from = lr_sql_new(&run->arena);
     lr_sqlf(&rs->from, " FROM %T WHERE 1=1", &rs->relation.table);
+    rs->narrowed = where->type == LR_ARG_STRING || where->n > 0;
     if (where->type == LR_ARG_MAP && where_map(run, rs, where, e) != 0) return -1;
     if (lr_params_used(lr_arg_of(p, args, "params"), where->type == LR_ARG_STRING ? where->value.s.p : "", e) != 0) return -1;
     if (where->type == LR_ARG_STRING) {

@@ -41,6 +41,10 @@ int lr_target_inside(lr_run *run, const lr_target *t, const char *column, lr_sql
 int lr_partition_sql(lr_run *run, const lr_relation *rel, const lr_arg *partition, lr_sql *q, lr_err *e)
 {
     const lr_dialect *d = run->session->warehouse->dialect;
+    if (partition->type == LR_ARG_LIST && partition->n > 0) {
+        lr_fail(e, LR_FAILED, "partition must name columns of %s, not a list of values", rel->table.name);
+        return lr_hint(e, "write partition = { region = \"EU\" }");
+    }
     for (int i = 0; partition->type == LR_ARG_MAP && i < partition->n; i++) {
         const char *name = partition->names[i];
         const lr_arg *v = &partition->items[i];

@@ -45,6 +45,7 @@ typedef struct lr_rowset {
     lr_sql select;            /* "SELECT ..." without FROM; for sql = all of it */
     lr_sql from;              /* " FROM t WHERE (...)" */
     int is_sql;
+    int narrowed;             /* it has a where */
     int user_sql;             /* the job wrote SQL for it: sql, where, or an expression */
     const char **shadowed;    /* sql =: tables whose names the warehouse has too */
     int nshadowed;
@@ -68,6 +69,8 @@ typedef struct lr_rowset {
     /* map */
     lr_map_fn map;
     void *map_arg;
+    int filters;              /* the function only says which rows stay */
+    int64_t dropped;          /* rows for which it gave nothing; known once they are staged */
 
     const lr_relation *like;  /* the target that staged rows are for, or NULL */
     int prepared;

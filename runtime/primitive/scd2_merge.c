@@ -10,6 +10,12 @@ static const lr_option options[] = {
     {"track", LR_ARG_STRING | LR_ARG_LIST, 0, "all but the key and at", "columns whose change makes a version"},
     {"at", LR_ARG_STRING, 0, "the logical date", "the column with the time of the change"},
     {"absent", LR_ARG_STRING, 0, "keep", "\"close\": keys that a full extract no longer has end at the logical date, else at run_start"},
+    {"partition", LR_ARG_MAP | LR_ARG_LIST, 0, NULL,
+     "with absent = \"close\": only versions with these values end, { region = \"EU\" }; {} if the rows are all keys. Required where the "
+     "rows are a part of their table (where, sql, filter, unmatched = \"drop\")"},
+    {"backdate", LR_ARG_BOOL, 0, "false",
+     "the source holds the state of the logical date, so any date may be run; else, without at, only the current or the last complete "
+     "one by the clock or --run-start, and none before the latest that was run"},
     {"allow_empty", LR_ARG_BOOL, 0, "false", "let an empty extract close everything"},
     {"from", LR_ARG_STRING, 0, "valid_from", "the version's first moment (included)"},
     {"to", LR_ARG_STRING, 0, "valid_to", "the first moment after it (excluded); 9999-12-31 is open"},
@@ -26,8 +32,9 @@ const lr_primitive lr_primitive_scd2_merge = {
     .noptions = sizeof options / sizeof options[0],
     .writes = 1,
     .returns = "{ read, inserted, updated, deleted, skipped }: versions; skipped are sightings that changed nothing",
-    .refuses = "NULL in the key or in at; a key and time with two values; no at and no logical date; absent = \"close\" on a windowed "
-               "extract, or on an empty one without allow_empty",
+    .refuses = "NULL in the key or in at; a key and time with two values; no at and no logical date; without at a logical date in the "
+               "past, unless backdate = true; absent = \"close\" on a windowed extract, on a part of a table without partition, or on an "
+               "empty one without allow_empty",
     .example = "scd2_merge { customers, into = \"dim_customer\", key = \"customer_id\", track = { \"name\", \"country\" } }",
     .idea = "Kimball's type 2 slowly changing dimension; sightings kept so that late ones find their place",
     .call = call,
@@ -82,6 +89,11 @@ static int read_options(lr_scd2_work *w, const lr_args *args, lr_err *e)
         lr_fail(e, LR_FAILED, "there is no time of the change: no at, and no logical date");
         return lr_hint(e, "pass at = \"updated_at\", or run with --logical-date");
     }
+    w->backdate = lr_arg_bool(lr_arg_of(p, args, "backdate"), 0);
+    if (!w->close && lr_arg_of(p, args, "partition")->type != LR_ARG_NONE) {
+        lr_fail(e, LR_FAILED, "partition says which versions absent = \"close\" may end, and absent is \"keep\"");
+        return lr_hint(e, "pass absent = \"close\", or leave partition out");
+    }
     w->at_us = run->job->has_logical ? run->job->logical_start : run->job->run_start;
     return 0;
 }
@@ -115,76 +127,6 @@ static int make_stage(lr_scd2_work *w, lr_table *t, int all, int extra, lr_err *
 static int run_one(lr_scd2_work *w, const lr_sql *q, int64_t *changed, lr_err *e)
 {
     return lr_exec(w->run, w->run->session->warehouse, q, changed, e);
-}
-
-/* "(7, 2026-01-20), (8, ...)" of a SELECT; "" where it has no rows. */
-static int rows_text(lr_scd2_work *w, const lr_sql *q, lr_buf *b, lr_err *e)
-{
-    const lr_place *house = w->run->session->warehouse;
-    lr_cursor *k;
-    const lr_value *row;
-    int n, got;
-    if (lr_query(w->run, house, q, &k, e) != 0) return -1;
-    house->driver->columns(k, &n);
-    while ((got = house->driver->next(k, &row, e)) == 1)
-        lr_buf_printf(b, "%s(%s)", b->len > 0 ? ", " : "", lr_row_text(&w->run->arena, row, n));
-    house->driver->finish(k);
-    return got;
-}
-
-static int refuse_rows(lr_scd2_work *w, const lr_sql *q, const char *message, const char *hint, lr_err *e)
-{
-    lr_buf b = {0};
-    int failed = rows_text(w, q, &b, e);
-    if (failed == 0 && b.len > 0) {
-        lr_fail(e, LR_FAILED, message, b.data);
-        failed = lr_hint(e, "%s", hint);
-    }
-    lr_buf_free(&b);
-    return failed;
-}
-
-/* ---- checks of the sightings ---- */
-
-static int check_sightings(lr_scd2_work *w, const lr_args *args, lr_err *e)
-{
-    lr_run *run = w->run;
-    const lr_dialect *d = w->s.d;
-    const lr_primitive *p = &lr_primitive_scd2_merge;
-    for (int i = 0; i <= w->s.nkey; i++) {
-        const char *name = i < w->s.nkey ? w->s.key[i] : w->s.from;
-        lr_sql q = lr_sql_new(&run->arena);
-        lr_value n;
-        lr_sqlf(&q, "SELECT count(*) FROM %T WHERE %I IS NULL", &w->s.sightings, name);
-        if (lr_query_value(run, run->session->warehouse, &q, &run->arena, &n, NULL, e) != 0) return -1;
-        if (n.i == 0) continue;
-        lr_fail(e, LR_FAILED, "%s is NULL in %lld row%s of the extract", i < w->s.nkey ? name : w->at, (long long)n.i, n.i == 1 ? "" : "s");
-        return lr_hint(e, "leave such rows out with where, or correct them in the source");
-    }
-    if (w->at != NULL && w->s.from_decl->kind == LR_KIND_DATE) {
-        lr_sql at = lr_sql_column(&run->arena, NULL, w->at), q = lr_sql_new(&run->arena), day = lr_sql_new(&run->arena), inner = lr_sql_new(&run->arena);
-        const lr_type *decl = &w->rows->input->fields[lr_rowset_field(run, w->rows->input, w->at, e)].type;
-        if (lr_rowset_sql(run, w->rows->input, &inner, e) != 0) return -1;
-        d->moment(&day, &at, lr_scd2_time(w), run->job->zone, decl, w->s.from_decl);
-        lr_sqlf(&q, "SELECT ");
-        for (int i = 0; i < w->s.nkey; i++) lr_sqlf(&q, "%I, ", w->s.key[i]);
-        lr_sqlf(&q, "%I FROM (%Q) AS \"rows\" WHERE ", w->at, &inner);
-        d->instant(&q, &at, lr_scd2_time(w), run->job->zone, decl);
-        lr_sqlf(&q, " <> ");
-        d->instant(&q, &day, LR_ISO, run->job->zone, w->s.from_decl);
-        lr_sqlf(&q, " LIMIT 5");
-        if (decl->kind != LR_KIND_DATE && refuse_rows(w, &q, "the times of these changes are finer than the dates of the dimension: %s",
-                                             "give valid_from and valid_to a type with a time, or at a column of dates", e) != 0)
-            return -1;
-    }
-    if (!w->close || w->c.read > 0 || lr_arg_bool(lr_arg_of(p, args, "allow_empty"), 0)) return 0;
-    int any;
-    lr_sql all = lr_sql_new(&run->arena);
-    lr_sqlf(&all, "SELECT 1 FROM %T", &w->s.dim->table);
-    if (lr_any_row(run, run->session->warehouse, &all, &any, e) != 0) return -1;
-    if (!any) return 0;
-    lr_fail(e, LR_FAILED, "the extract is empty, and absent = \"close\" would end every key of %s", w->t.name);
-    return lr_hint(e, "look why the source is empty, or pass allow_empty = true");
 }
 
 /* Keys that were changed before the moment from which others are absent were
@@ -235,8 +177,8 @@ static int gather(lr_scd2_work *w, lr_err *e)
     const char *changes = "a key can have one value at a time: correct the source, or give the changes times of their own";
     const char *dates = "a source that keeps only today's values cannot say what was true then: run the next date, or bring a "
                         "correction with a time of its own, at = \"...\"";
-    return w->at != NULL ? refuse_rows(w, &q, "two values at the same time for (key, time): %s", changes, e)
-                         : refuse_rows(w, &q, "this date was run before with other values, or without the key, for (key, time): %s", dates, e);
+    return w->at != NULL ? lr_scd2_refuse_rows(w, &q, "two values at the same time for (key, time): %s", changes, e)
+                         : lr_scd2_refuse_rows(w, &q, "this date was run before with other values, or without the key, for (key, time): %s", dates, e);
 }
 
 /* Which keys change, and which of them need no look at their history. */
@@ -350,8 +292,9 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
     w.s.zone = run->job->zone;
     if (read_options(&w, args, e) != 0) return -1;
     if (run->mode == LR_MODE_RECONCILE) return lr_target_noted(run, p, args, w.s.key, w.s.nkey, NULL, out, e);
-    if (lr_scd2_derive(&w, (lr_rowset *)args->first.p, e) != 0) return -1;
-    if (lr_scd2_types(&w, lr_arg_text(lr_arg_of(p, args, "into"), NULL), e) != 0) return -1;
+    const char *into = lr_arg_text(lr_arg_of(p, args, "into"), NULL);
+    if (lr_scd2_past(&w, into, e) != 0 || lr_scd2_derive(&w, (lr_rowset *)args->first.p, e) != 0) return -1;
+    if (lr_scd2_types(&w, into, e) != 0) return -1;
     const char **version = lr_alloc(&run->arena, (size_t)(w.s.nkey + 2) * sizeof *version);
     for (int i = 0; i < w.s.nkey; i++) version[i] = w.s.key[i];
     version[w.s.nkey] = w.s.from;
@@ -364,7 +307,11 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
     w.s.stamp = w.t.stamp;
     w.s.stamp_value = w.t.stamp_value;
     w.s.seen = lr_ledger_table(run->session, "lrun_scd2_seen");
+    w.inside = lr_sql_new(&run->arena);
+    w.s.inside = &w.inside;
+    if (lr_partition_sql(run, &w.t.rel, lr_arg_of(p, args, "partition"), &w.inside, e) != 0) return -1;
     if (w.close) {
+        if (lr_refuse_part(run, &w.t, lr_arg_of(p, args, "partition"), "keys outside it would be closed", e) != 0) return -1;
         lr_scd2_moment(&w, w.at_us, w.s.from_decl, &absent);
         w.s.absent = &absent;
     }
@@ -377,7 +324,7 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
         if (make_stage(&w, &w.s.sightings, 1, 0, e) != 0) return -1;
         lr_sql q = lr_sql_new(&run->arena);
         lr_scd2_take(&w.s, &w.t.rows, &q);
-        if (run_one(&w, &q, &w.c.read, e) != 0 || check_sightings(&w, args, e) != 0) return -1;
+        if (run_one(&w, &q, &w.c.read, e) != 0 || lr_scd2_check(&w, lr_arg_bool(lr_arg_of(p, args, "allow_empty"), 0), e) != 0) return -1;
         if (forget(&w, e) != 0 || fill_added(&w, e) != 0) return -1;
         w.s.once = sighted_once(&w, (const lr_rowset *)args->first.p);
         w.sighted = w.c.read;

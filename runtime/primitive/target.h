@@ -118,6 +118,11 @@ int lr_target_inside(lr_run *run, const lr_target *t, const char *column, lr_sql
  * possible where the rows are no table's, or have no window that ends. */
 int lr_moved_on(lr_run *run, lr_rowset *rows, const char **key, int nkey, lr_sql *out, int *possible, lr_err *e);
 
+/* Rows that are a part of their table, for a write that takes the keys they lack
+ * for gone: refused without a partition; with a window only noted. loss says what
+ * the write would do to the others. */
+int lr_refuse_part(lr_run *run, const lr_target *t, const lr_arg *partition, const char *loss, lr_err *e);
+
 /* " AND region = 'EU'" from { region = "EU" }, for the target. */
 int lr_partition_sql(lr_run *run, const lr_relation *rel, const lr_arg *partition, lr_sql *q, lr_err *e);
 

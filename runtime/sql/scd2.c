@@ -162,7 +162,7 @@ void lr_scd2_gone_keys(const lr_scd2 *s, lr_sql *q)
     list(q, NULL, s->key, s->nkey);
     lr_sqlf(q, ") SELECT ");
     list(q, "dim", s->key, s->nkey);
-    lr_sqlf(q, " FROM %T AS \"dim\"", &s->dim->table);
+    lr_sqlf(q, " FROM (SELECT * FROM %T WHERE 1=1%Q) AS \"dim\"", &s->dim->table, s->inside);
     without(s, q, "dim", &s->sightings, "new");
     lr_sqlf(q, " AND ");
     covers(s, q, &at);
@@ -484,13 +484,14 @@ int lr_scd2_keep(const lr_scd2 *s, int kind, lr_sql *q)
         lr_sqlf(q, " AND ");
         instant(s, q, "dim", s->from, s->from_decl);
         lr_sqlf(q, " = %Q WHERE \"k\".%I IS NULL AND \"dim\".%I IS NULL", &at, s->key[0], s->key[0]);
-        if (s->absent != NULL) {
+        if (s->absent != NULL && s->inside->len == 0) { /* the note of all keys says it */
             lr_sql then = absent_instant(s, q);
             lr_sqlf(q, " AND %Q <> %Q", &at, &then);
         }
     } else {
         lr_value name = lr_text(s->all_name);
-        if (s->absent == NULL) return 0;
+        /* an extract of a part says nothing of the keys outside it */
+        if (s->absent == NULL || s->inside->len > 0) return 0;
         lr_sqlf(q, "INSERT INTO %T (dim, key, at) SELECT CAST(%V AS text), '', CAST(", &s->seen, &name);
         s->d->typed(q, s->absent, s->from_decl);
         lr_sqlf(q, " AS text) WHERE true");

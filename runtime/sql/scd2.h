@@ -28,6 +28,7 @@ typedef struct lr_scd2 {
     const lr_type *stamp_decl;
     lr_value stamp_value;
     const lr_value *absent;  /* keys that are not among the sightings were gone then; or NULL */
+    const lr_sql *inside;    /* " AND ...": only versions of it may end by that; empty: all */
     lr_table seen;           /* the ledger's */
     int remembers;           /* it holds something of this dimension */
     int once;                /* the source's own constraint: a key is sighted once at most */

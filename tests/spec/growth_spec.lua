@@ -53,9 +53,9 @@ describe("with 40,000 rows and no index", function()
     local w = shop()
     w:warehouse "CREATE TABLE d(id INTEGER, name TEXT, valid_from DATE, valid_to DATE)"
     local code = 'scd2_merge { extract { from = "s" }, into = "d", key = "id", track = "name", absent = "close" }'
-    finishes(w, code, "--logical-date", "2026-02-01")
+    finishes(w, code, "--logical-date", "2026-02-01", "--run-start", "2026-02-02")
     w:source "UPDATE s SET name = name || '!' WHERE id % 10 = 0; DELETE FROM s WHERE id % 100 = 1; INSERT INTO s VALUES (50000, 'new', '')"
-    finishes(w, code, "--logical-date", "2026-02-02")
+    finishes(w, code, "--logical-date", "2026-02-02", "--run-start", "2026-02-03")
     assert.equal("44001|39601", w:one "SELECT count(*) || '|' || sum(valid_to = '9999-12-31') FROM d")
   end)
 

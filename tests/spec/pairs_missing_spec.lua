@@ -141,7 +141,7 @@ delete_missing { rows, from = "t", key = { "region", "n" }, column = "placed", p
     w:job("j", [[
 job {}
 local rows = extract { from = "s" }:filter(function(row) return row.id ~= 2 end)
-delete_missing { rows, from = "t", key = "id" }
+delete_missing { rows, from = "t", key = "id", partition = {} }
 if param("fail", "no") == "yes" then error "stop" end
 ]])
     local before = all(w)

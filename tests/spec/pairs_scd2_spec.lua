@@ -15,7 +15,7 @@ scd2_merge { extract { from = "s" }, into = "dim", key = { "id", "part" }, at = 
 local FULL = [[
 job { grain = "day" }
 local rows = extract { from = "s", columns = { "id", "part", "a", "b" } }
-scd2_merge { rows, into = "dim", key = { "id", "part" }, absent = "close", allow_empty = true }
+scd2_merge { rows, into = "dim", key = { "id", "part" }, absent = "close", allow_empty = true, backdate = true }
 ]]
 
 -- ---- the oracle ----
@@ -244,7 +244,7 @@ pairs_of.each("a dimension kept by scd2_merge", function(pair)
   it("is not versioned anew because a column was added", function()
     local w = pair.new { source = "CREATE TABLE s(id INTEGER, a TEXT); INSERT INTO s VALUES (1, 'x'), (2, 'y');" }
     local JOB = [[job { grain = "day" }
-      scd2_merge { extract { from = "s" }, into = "dim", key = "id", absent = "close"%s }]]
+      scd2_merge { extract { from = "s" }, into = "dim", key = "id", absent = "close", backdate = true%s }]]
     w:job("j", JOB:format ""):ok("j.lua", "--logical-date", day(1))
     w:source "ALTER TABLE s ADD COLUMN c TEXT"
     w:source "UPDATE s SET c = 'new'; UPDATE s SET a = 'z' WHERE id = 2"
@@ -303,7 +303,7 @@ pairs_of.each("a dimension kept by scd2_merge", function(pair)
       scd2_merge { extract { from = "s" }, into = "dim", key = { "id", "part" }, track = "a", at = "at" }]])
     w:job("f", [[job { grain = "day" }
       local rows = extract { from = "s", columns = { "id", "part", "a" } }
-      scd2_merge { rows, into = "dim", key = { "id", "part" }, track = "a", absent = "close" }]])
+      scd2_merge { rows, into = "dim", key = { "id", "part" }, track = "a", absent = "close", backdate = true }]])
     local function changes(rows)
       for i, row in ipairs(rows) do rows[i] = { key = row[1] .. "|p", state = row[2] .. "|1", at = row[3] } end
       fill(w, rows)

@@ -222,7 +222,7 @@ describe("jobs/dim_customer.lua", function()
     s:source "UPDATE customers SET country = 'IN' WHERE customer_id = 1"
     for n = 1, 10 do
       if n == 8 then s:source "UPDATE customers SET country = 'DE' WHERE customer_id = 1" end
-      s:ok("jobs/dim_customer.lua", "--logical-date", day(n))
+      s:ok("jobs/dim_customer.lua", "--logical-date", day(n), "--run-start", day(n + 1))
     end
     return s
   end
@@ -232,7 +232,7 @@ describe("jobs/dim_customer.lua", function()
     assert.same({ "1|Asha|IN|2026-01-01|2026-01-08", "1|Asha|DE|2026-01-08|9999-12-31", "2|Ravi|IN|2026-01-01|9999-12-31",
       "3|Lena|DE|2026-01-01|9999-12-31" }, s:rows "SELECT * FROM dim_customer ORDER BY customer_id, valid_from")
     local state = s:rows "SELECT * FROM dim_customer ORDER BY customer_id, valid_from"
-    s:ok("jobs/dim_customer.lua", "--logical-date", day(10))
+    s:ok("jobs/dim_customer.lua", "--logical-date", day(10), "--run-start", day(11))
     assert.same(state, s:rows "SELECT * FROM dim_customer ORDER BY customer_id, valid_from")
     s:ok("backfill", "jobs/revenue_by_country.lua", "--from", day(3), "--to", day(10))
     assert.same({ "DE|25.50", "IN|90.00" }, s:rows(BY_COUNTRY))
@@ -254,10 +254,20 @@ describe("jobs/dim_customer.lua", function()
     assert.same(others, s:rows "SELECT * FROM dw_revenue_by_country WHERE order_date <> '2026-01-03' ORDER BY 1, 2")
   end)
 
-  it("refuses a day that says something else when it is run again", function()
+  it("refuses the latest day when it says something else now", function()
     local s = built()
-    local r = s:lrun("jobs/dim_customer.lua", "--logical-date", day(3)) -- today's table: Asha in DE
+    s:source "UPDATE customers SET country = 'FR' WHERE customer_id = 1"
+    local r = s:lrun("jobs/dim_customer.lua", "--logical-date", day(10), "--run-start", day(11))
     assert.equal(1, r.status)
-    assert.is_truthy(r.err:find("run before with other values, or without the key, for (key, time): (1, 2026-01-03)", 1, true), r.err)
+    assert.is_truthy(r.err:find("run before with other values, or without the key, for (key, time): (1, 2026-01-10)", 1, true), r.err)
+  end)
+
+  it("refuses a past day, whose values today's table does not hold (S80)", function()
+    local s = built()
+    s:refused(1, { "2026-01-03", "was run for 2026-01-10 already", "backdate = true" }, "jobs/dim_customer.lua",
+      "--logical-date", day(3), "--run-start", day(4))
+    s:refused(1, { "read at 2026-01-11", "as those of 2026-01-03", "at = \"updated_at\"" }, "jobs/dim_customer.lua",
+      "--logical-date", day(3), "--run-start", day(11))
+    s:refused(1, { "as those of 2026-01-03" }, "plan", "jobs/dim_customer.lua", "--logical-date", day(3))
   end)
 end)

@@ -1,0 +1,69 @@
+/* What scd2_merge refuses of its sightings. */
+#include "primitive/scd2_work.h"
+
+/* "(7, 2026-01-20), (8, ...)" of a SELECT; "" where it has no rows. */
+static int rows_text(lr_scd2_work *w, const lr_sql *q, lr_buf *b, lr_err *e)
+{
+    const lr_place *house = w->run->session->warehouse;
+    lr_cursor *k;
+    const lr_value *row;
+    int n, got;
+    if (lr_query(w->run, house, q, &k, e) != 0) return -1;
+    house->driver->columns(k, &n);
+    while ((got = house->driver->next(k, &row, e)) == 1)
+        lr_buf_printf(b, "%s(%s)", b->len > 0 ? ", " : "", lr_row_text(&w->run->arena, row, n));
+    house->driver->finish(k);
+    return got;
+}
+
+int lr_scd2_refuse_rows(lr_scd2_work *w, const lr_sql *q, const char *message, const char *hint, lr_err *e)
+{
+    lr_buf b = {0};
+    int failed = rows_text(w, q, &b, e);
+    if (failed == 0 && b.len > 0) {
+        lr_fail(e, LR_FAILED, message, b.data);
+        failed = lr_hint(e, "%s", hint);
+    }
+    lr_buf_free(&b);
+    return failed;
+}
+
+int lr_scd2_check(lr_scd2_work *w, int allow_empty, lr_err *e)
+{
+    lr_run *run = w->run;
+    const lr_dialect *d = w->s.d;
+    for (int i = 0; i <= w->s.nkey; i++) {
+        const char *name = i < w->s.nkey ? w->s.key[i] : w->s.from;
+        lr_sql q = lr_sql_new(&run->arena);
+        lr_value n;
+        lr_sqlf(&q, "SELECT count(*) FROM %T WHERE %I IS NULL", &w->s.sightings, name);
+        if (lr_query_value(run, run->session->warehouse, &q, &run->arena, &n, NULL, e) != 0) return -1;
+        if (n.i == 0) continue;
+        lr_fail(e, LR_FAILED, "%s is NULL in %lld row%s of the extract", i < w->s.nkey ? name : w->at, (long long)n.i, n.i == 1 ? "" : "s");
+        return lr_hint(e, "leave such rows out with where, or correct them in the source");
+    }
+    if (w->at != NULL && w->s.from_decl->kind == LR_KIND_DATE) {
+        lr_sql at = lr_sql_column(&run->arena, NULL, w->at), q = lr_sql_new(&run->arena), day = lr_sql_new(&run->arena), inner = lr_sql_new(&run->arena);
+        const lr_type *decl = &w->rows->input->fields[lr_rowset_field(run, w->rows->input, w->at, e)].type;
+        if (lr_rowset_sql(run, w->rows->input, &inner, e) != 0) return -1;
+        d->moment(&day, &at, lr_scd2_time(w), run->job->zone, decl, w->s.from_decl);
+        lr_sqlf(&q, "SELECT ");
+        for (int i = 0; i < w->s.nkey; i++) lr_sqlf(&q, "%I, ", w->s.key[i]);
+        lr_sqlf(&q, "%I FROM (%Q) AS \"rows\" WHERE ", w->at, &inner);
+        d->instant(&q, &at, lr_scd2_time(w), run->job->zone, decl);
+        lr_sqlf(&q, " <> ");
+        d->instant(&q, &day, LR_ISO, run->job->zone, w->s.from_decl);
+        lr_sqlf(&q, " LIMIT 5");
+        if (decl->kind != LR_KIND_DATE && lr_scd2_refuse_rows(w, &q, "the times of these changes are finer than the dates of the dimension: %s",
+                                             "give valid_from and valid_to a type with a time, or at a column of dates", e) != 0)
+            return -1;
+    }
+    if (!w->close || w->c.read > 0 || allow_empty) return 0;
+    int any;
+    lr_sql all = lr_sql_new(&run->arena);
+    lr_sqlf(&all, "SELECT 1 FROM %T WHERE 1=1%Q", &w->s.dim->table, &w->inside);
+    if (lr_any_row(run, run->session->warehouse, &all, &any, e) != 0) return -1;
+    if (!any) return 0;
+    lr_fail(e, LR_FAILED, "the extract is empty, and absent = \"close\" would end every key of %s", w->t.name);
+    return lr_hint(e, "look why the source is empty, or pass allow_empty = true");
+}
