@@ -100,6 +100,8 @@ static int read_options(lr_scd2_work *w, const lr_args *args, lr_err *e)
 
 /* ---- temporary tables ---- */
 
+enum { WITH_RANK = 1, WITH_EVENT = 2, WITH_STATE = 4 };
+
 static int make_stage(lr_scd2_work *w, lr_table *t, int all, int extra, lr_err *e)
 {
     lr_run *run = w->run;
@@ -114,9 +116,13 @@ static int make_stage(lr_scd2_work *w, lr_table *t, int all, int extra, lr_err *
             int at = lr_field_find(house->dialect, dim, groups[g][i]);
             fields[n++] = (lr_field){.name = groups[g][i], .type = dim->fields[at].type};
         }
-    const char *names[] = {LR_SCD2_WAS, LR_SCD2_THERE, LR_SCD2_KEPT, LR_SCD2_TWICE};
-    if (extra > 0) fields[n++] = (lr_field){.name = LR_SCD2_TO, .type = *w->s.to_decl};
-    for (int i = 0; i < extra; i++) fields[n++] = (lr_field){.name = names[i], .type = lr_type_words("integer")};
+    static const struct {
+        const char *name;
+        int with;
+    } more[] = {{LR_SCD2_RANK, WITH_RANK}, {LR_SCD2_WAS, WITH_EVENT}, {LR_SCD2_THERE, WITH_EVENT}, {LR_SCD2_KEPT, WITH_STATE}, {LR_SCD2_TWICE, WITH_STATE}};
+    if (extra & WITH_EVENT) fields[n++] = (lr_field){.name = LR_SCD2_TO, .type = *w->s.to_decl};
+    for (size_t i = 0; i < sizeof more / sizeof more[0]; i++)
+        if (extra & more[i].with) fields[n++] = (lr_field){.name = more[i].name, .type = lr_type_words("integer")};
     if (lr_stage_name(run, t, e) != 0) return -1;
     lr_stage_made(run, t);
     lr_sql q = lr_sql_new(&run->arena);
@@ -166,12 +172,13 @@ static int step(lr_scd2_work *w, void (*build)(const lr_scd2 *, lr_sql *), int64
 static int gather(lr_scd2_work *w, lr_err *e)
 {
     lr_scd2 *s = &w->s;
-    if (make_stage(w, &s->events, 1, 2, e) != 0 || make_stage(w, &s->states, 1, 4, e) != 0) return -1;
+    if (make_stage(w, &s->events, 1, WITH_RANK | WITH_EVENT, e) != 0 ||
+        make_stage(w, &s->states, 1, WITH_RANK | WITH_EVENT | WITH_STATE, e) != 0) return -1;
     for (int kind = 0; kind < LR_SCD2_KINDS; kind++) {
         lr_sql q = lr_sql_new(&w->run->arena);
         if (lr_scd2_events(s, kind, &q) && run_one(w, &q, NULL, e) != 0) return -1;
     }
-    if (step(w, lr_scd2_states, NULL, e) != 0) return -1;
+    if (step(w, lr_scd2_states, NULL, e) != 0 || step(w, lr_scd2_outranked, NULL, e) != 0) return -1;
     lr_sql q = lr_sql_new(&w->run->arena);
     lr_scd2_conflicts(s, &q);
     const char *changes = "a key can have one value at a time: correct the source, or give the changes times of their own";
@@ -186,7 +193,7 @@ static int sort_keys(lr_scd2_work *w, int64_t *left, lr_err *e)
 {
     lr_scd2 *s = &w->s;
     lr_sql all = lr_sql_new(&w->run->arena);
-    if (make_stage(w, &s->keys, 0, 0, e) != 0 || make_stage(w, &s->simple, 1, 0, e) != 0) return -1;
+    if (make_stage(w, &s->keys, 0, 0, e) != 0 || make_stage(w, &s->simple, 1, WITH_RANK, e) != 0) return -1;
     if (step(w, lr_scd2_simple, &w->simple, e) != 0) return -1;
     /* each is one sighting of a key: where all are, none is left */
     if (w->simple < w->sighted && step(w, lr_scd2_changed_keys, NULL, e) != 0) return -1;
@@ -217,10 +224,11 @@ static int write_changes(lr_scd2_work *w, int simple, int others, lr_err *e)
 
 static int keep_sightings(lr_scd2_work *w, int others, lr_err *e)
 {
+    if (others && w->s.remembers && step(w, lr_scd2_unmark, NULL, e) != 0) return -1;
     for (int kind = others ? 0 : 1; kind < LR_SCD2_KEEPS; kind++) {
         lr_sql q = lr_sql_new(&w->run->arena);
         int64_t kept = 0;
-        if (kind == 1 && w->simple == w->sighted) continue;
+        if ((kind == 1 && w->simple == w->sighted) || (kind == 3 && !others)) continue;
         if (lr_scd2_keep(&w->s, kind, &q) && run_one(w, &q, &kept, e) != 0) return -1;
         if (kind < 2) w->c.skipped += kept;
     }
@@ -304,6 +312,9 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
     w.s.dim = &w.t.rel;
     w.s.dim_name = w.t.name;
     w.s.all_name = lr_printf(&run->arena, "%s (all keys)", w.t.name);
+    w.s.at_name = lr_printf(&run->arena, "%s (all keys at run_start)", w.t.name);
+    w.s.present_name = lr_printf(&run->arena, "%s (present)", w.t.name);
+    w.s.at_mode = w.at != NULL;
     w.s.stamp = w.t.stamp;
     w.s.stamp_value = w.t.stamp_value;
     w.s.seen = lr_ledger_table(run->session, "lrun_scd2_seen");
@@ -321,7 +332,7 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
         w.s.states = (lr_table){NULL, "lrun_states"};
         w.s.simple = (lr_table){NULL, "lrun_simple"};
     } else {
-        if (make_stage(&w, &w.s.sightings, 1, 0, e) != 0) return -1;
+        if (make_stage(&w, &w.s.sightings, 1, WITH_RANK, e) != 0) return -1;
         lr_sql q = lr_sql_new(&run->arena);
         lr_scd2_take(&w.s, &w.t.rows, &q);
         if (run_one(&w, &q, &w.c.read, e) != 0 || lr_scd2_check(&w, lr_arg_bool(lr_arg_of(p, args, "allow_empty"), 0), e) != 0) return -1;

@@ -102,14 +102,14 @@ static void insert_sightings(const lr_scd2 *s, lr_sql *q, const lr_table *t, con
 {
     lr_sqlf(q, "INSERT INTO %T (", t);
     lr_scd2_columns(s, q, NULL);
-    lr_sqlf(q, ", %I) SELECT ", s->from);
+    lr_sqlf(q, ", %I, %I) SELECT ", s->from, LR_SCD2_RANK);
     lr_scd2_columns(s, q, of);
 }
 
 void lr_scd2_take(const lr_scd2 *s, const lr_sql *rows, lr_sql *q)
 {
     insert_sightings(s, q, &s->sightings, "rows");
-    lr_sqlf(q, ", \"rows\".%I FROM (%Q) AS \"rows\"", s->from, rows);
+    lr_sqlf(q, ", \"rows\".%I, %d FROM (%Q) AS \"rows\"", s->from, LR_SCD2_VALUE, rows);
 }
 
 void lr_scd2_there(const lr_scd2 *s, lr_sql *q)
@@ -118,7 +118,7 @@ void lr_scd2_there(const lr_scd2 *s, lr_sql *q)
     insert_sightings(s, q, &s->sightings, "new");
     lr_sqlf(q, ", ");
     s->d->typed(q, s->absent, s->from_decl);
-    lr_sqlf(q, " FROM (SELECT ");
+    lr_sqlf(q, ", %d FROM (SELECT ", LR_SCD2_PRESENT);
     lr_scd2_columns(s, q, "all");
     lr_sqlf(q, ", \"all\".%I, row_number() OVER (PARTITION BY ", s->from);
     lr_scd2_list(q, "all", s->key, s->nkey);
@@ -171,9 +171,9 @@ void lr_scd2_gone_keys(const lr_scd2 *s, lr_sql *q)
 }
 
 /* No sighting that changed nothing is known from the moment on. */
-static void nothing_after(const lr_scd2 *s, lr_sql *q, int all)
+static void nothing_after(const lr_scd2 *s, lr_sql *q, const char *of, int all)
 {
-    lr_value name = lr_text(all ? s->all_name : s->dim_name);
+    lr_value name = lr_text(of);
     lr_sqlf(q, " AND NOT EXISTS (SELECT 1 FROM %T AS \"seen\" WHERE \"seen\".\"dim\" = %V AND \"seen\".\"key\" = ", &s->seen, &name);
     if (all) lr_sqlf(q, "''");
     else lr_scd2_key_text(s, q, "new");
@@ -184,7 +184,7 @@ void lr_scd2_simple(const lr_scd2 *s, lr_sql *q)
 {
     lr_sql at = lr_scd2_sighting_instant(s, q, "new");
     insert_sightings(s, q, &s->simple, "new");
-    lr_sqlf(q, ", \"new\".%I FROM ", s->from);
+    lr_sqlf(q, ", \"new\".%I, \"new\".%I FROM ", s->from, LR_SCD2_RANK);
     if (s->once) lr_sqlf(q, "%T AS \"new\"", &s->sightings);
     else {
         lr_sqlf(q, "(SELECT \"one\".*, count(*) OVER (PARTITION BY ");
@@ -204,7 +204,8 @@ void lr_scd2_simple(const lr_scd2 *s, lr_sql *q)
     lr_sqlf(q, " < %Q AND (1 = 0", &at);
     for (int i = 0; i < s->ntrack; i++) differs(s, q, " OR ", i, "");
     lr_sqlf(q, ") END");
-    for (int all = 0; s->remembers && all < 2; all++) nothing_after(s, q, all);
+    const char *names[] = {s->dim_name, s->all_name, s->at_name};
+    for (int i = 0; s->remembers && i < 3; i++) nothing_after(s, q, names[i], i > 0);
 }
 
 static void stamp(const lr_scd2 *s, lr_sql *q, const char *before)

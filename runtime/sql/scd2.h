@@ -8,6 +8,12 @@
  * not have, once for all keys. So the versions of a key can be made anew from its
  * sightings, old and new, in whatever order they came. Of those that changed
  * nothing only the first from each new one on matters: it ends what is new.
+ *
+ * A sighting with a time of its own is a value. That a full extract had the key is
+ * its presence at run_start: it says that the key was there, with the value that
+ * it had by then. At one moment a value outranks a presence, and a presence that
+ * the key was gone. A version that a presence began is noted as such, so that a
+ * value of that very moment takes its place.
  */
 #ifndef LRUN_SQL_SCD2_H
 #define LRUN_SQL_SCD2_H
@@ -19,7 +25,10 @@ typedef struct lr_scd2 {
     const lr_zone *zone;
     const lr_relation *dim;
     const char *dim_name;    /* as lrun_scd2_seen has it */
-    const char *all_name;    /* the same, for extracts of all keys */
+    const char *all_name;    /* the same, for extracts of all keys at a logical date */
+    const char *at_name;     /* for those with times of their own, at run_start */
+    const char *present_name; /* versions that a presence began */
+    int at_mode;             /* sightings have times of their own */
     const char **key, **track;
     int nkey, ntrack;
     const char *from, *to;   /* columns */
@@ -32,7 +41,7 @@ typedef struct lr_scd2 {
     lr_table seen;           /* the ledger's */
     int remembers;           /* it holds something of this dimension */
     int once;                /* the source's own constraint: a key is sighted once at most */
-    lr_table sightings;      /* key, track, from: what is new */
+    lr_table sightings;      /* key, track, from, rank: what is new */
     lr_table keys;           /* key: those whose versions must be made anew */
     lr_table simple;         /* key, track, from: one sighting each, later than all that is known */
     lr_table events;         /* key, track, from, and LR_SCD2_EXTRA: all that is known of them */
@@ -40,11 +49,13 @@ typedef struct lr_scd2 {
 } lr_scd2;
 
 /* More columns of events and states: the version's old end, whether one began
- * there, whether the key was there; and of states: whether it differs from what
- * was before, and whether that was at the same moment. */
+ * there, whether the key was there, what outranks what at one moment; and of
+ * states: whether it differs from what was before, and whether that was at the
+ * same moment. */
 #define LR_SCD2_TO "lrun_to"
 #define LR_SCD2_WAS "lrun_was"
 #define LR_SCD2_THERE "lrun_there"
+#define LR_SCD2_RANK "lrun_rank"
 #define LR_SCD2_KEPT "lrun_kept"
 #define LR_SCD2_TWICE "lrun_twice"
 
@@ -64,14 +75,17 @@ void lr_scd2_simple(const lr_scd2 *s, lr_sql *q);
 void lr_scd2_end_simple(const lr_scd2 *s, lr_sql *q);
 void lr_scd2_begin_simple(const lr_scd2 *s, lr_sql *q);
 
+enum { LR_SCD2_GONE, LR_SCD2_PRESENT, LR_SCD2_OF_DATE, LR_SCD2_VALUE };
+
 /* INSERT INTO events, in this order: new sightings, keys that are gone, the next
  * sightings of a key and of all keys that changed nothing, versions, ends.
  * Returns 0 where there is no such kind. */
 int lr_scd2_events(const lr_scd2 *s, int kind, lr_sql *q);
-#define LR_SCD2_KINDS 6
+#define LR_SCD2_KINDS 9
 
-/* INSERT INTO states. */
+/* INSERT INTO states: those that hold, then the versions that do not any more. */
 void lr_scd2_states(const lr_scd2 *s, lr_sql *q);
+void lr_scd2_outranked(const lr_scd2 *s, lr_sql *q);
 
 /* A SELECT of key and moment with two different states. */
 void lr_scd2_conflicts(const lr_scd2 *s, lr_sql *q);
@@ -90,9 +104,12 @@ void lr_scd2_memory(const lr_scd2 *s, lr_sql *q);
 /* DELETE FROM lrun_scd2_seen: of a dimension that is gone or emptied. */
 void lr_scd2_forget(const lr_scd2 *s, lr_sql *q);
 
-/* INSERT INTO lrun_scd2_seen, three kinds: of keys made anew, of sightings that
- * changed nothing, of all keys at once. 0 as above. */
+/* DELETE FROM lrun_scd2_seen: notes of versions that a presence does not begin. */
+void lr_scd2_unmark(const lr_scd2 *s, lr_sql *q);
+
+/* INSERT INTO lrun_scd2_seen, four kinds: of keys made anew, of sightings that
+ * changed nothing, of all keys at once, of versions that a presence began. 0 as above. */
 int lr_scd2_keep(const lr_scd2 *s, int kind, lr_sql *q);
-#define LR_SCD2_KEEPS 3
+#define LR_SCD2_KEEPS 4
 
 #endif

@@ -88,6 +88,9 @@ pairs_of.each("S53 a part of a table", function(pair)
       return rows
     end
     assert.same({ "EU|2026-01-01|2026-01-02", "US|2026-01-02|9999-12-31" }, history())
+    w:source "UPDATE s SET region = 'EU' WHERE id = 1"
+    both(3, "US", "EU")
+    assert.same({ "EU|2026-01-01|2026-01-02", "US|2026-01-02|2026-01-03", "EU|2026-01-03|9999-12-31" }, history())
   end)
 
   it("S53 refuses a partition that says nothing, and one without absent", function()

@@ -3,8 +3,9 @@
 -- repeated at random; the seed is printed, and LRUN_TEST_SEED repeats it.
 local pairs_of = require "pairs"
 local random = require "random"
+local oracle = require "scd2_oracle"
 
-local ROUNDS = 1
+local ROUNDS = tonumber(os.getenv "LRUN_TEST_ROUNDS" or 1)
 local KEYS, DAYS = 4, 9
 
 local S = "CREATE TABLE s(id INTEGER, part TEXT, a TEXT, b INTEGER, at TIMESTAMP);\n"
@@ -17,39 +18,6 @@ job { grain = "day" }
 local rows = extract { from = "s", columns = { "id", "part", "a", "b" } }
 scd2_merge { rows, into = "dim", key = { "id", "part" }, absent = "close", allow_empty = true, backdate = true }
 ]]
-
--- ---- the oracle ----
-
-local Oracle = {}
-Oracle.__index = Oracle
-local function oracle() return setmetatable({ seen = {} }, Oracle) end
-
--- state false: the key was gone then.
-function Oracle:see(key, at, state)
-  local of_key = self.seen[key] or {}
-  self.seen[key] = of_key
-  of_key[at] = state
-end
-
-function Oracle:rows()
-  local out = {}
-  for key, of_key in pairs(self.seen) do
-    local times, open = {}, nil
-    for at in pairs(of_key) do times[#times + 1] = at end
-    table.sort(times)
-    for _, at in ipairs(times) do
-      local state = of_key[at]
-      if open and open.state ~= state then
-        out[#out + 1] = ("%s|%s|%s|%s"):format(key, open.state, open.at, at)
-        open = nil
-      end
-      if not open and state then open = { state = state, at = at } end
-    end
-    if open then out[#out + 1] = ("%s|%s|%s|9999-12-31"):format(key, open.state, open.at) end
-  end
-  table.sort(out)
-  return out
-end
 
 local function dimension(w)
   local rows = w:rows "SELECT id, part, a, b, valid_from, valid_to FROM dim"
