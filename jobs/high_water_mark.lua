@@ -1,4 +1,4 @@
--- Transfers above the high water mark, by key; the mark goes to the newest one
+-- Transfers from the high water mark on, by key; the mark goes to the newest one
 -- loaded. Then one partition anew, for the row that landed below the mark.
 job { name = "high_water_mark" }
 

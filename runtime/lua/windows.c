@@ -160,8 +160,14 @@ static int l_watermark(lua_State *L)
         lr_hint(&e, "write it as 2026-01-20 or 2026-01-20 09:30:00");
         return lr_raise(L, &e);
     }
+    if (named[3].type != LR_ARG_NONE && !newest) {
+        lr_fail(&e, LR_FAILED, "watermark: closed goes with advance = \"newest\"");
+        lr_hint(&e, "a window up to run_start includes its start; leave closed out");
+        return lr_raise(L, &e);
+    }
     lr_markbox *box = lua_newuserdatauv(L, sizeof *box, 0);
     box->mark.newest = newest;
+    box->mark.rule = named[3].type == LR_ARG_NONE ? LR_START_BY_WRITE : lr_arg_bool(&named[3], 1) ? LR_START_CLOSED : LR_START_OPEN;
     box->mark.name = lr_dup(&run->arena, name);
     box->mark.start = lr_dup(&run->arena, start);
     luaL_setmetatable(L, LR_T_MARK);

@@ -88,6 +88,7 @@ typedef struct lr_primitive {
     int noptions;
     int free_names;          /* other names are passed on in extra */
     int writes;              /* a failure dooms the run */
+    int appends;             /* rows that are there stay as they are */
     const char *returns;
     const char *refuses;
     const char *example;

@@ -16,8 +16,11 @@ static const lr_option window_options[] = {
 
 static const lr_option watermark_options[] = {
     {"name", LR_ARG_STRING, 0, "default", "another watermark of the same job"},
-    {"start", LR_ARG_STRING | LR_ARG_TIME | LR_ARG_INT, 0, NULL, "where a first run begins (with newest: after it); without it, at the first row"},
+    {"start", LR_ARG_STRING | LR_ARG_TIME | LR_ARG_INT, 0, NULL, "where a first run begins, and no later window starts before it; without it, at the first row"},
     {"advance", LR_ARG_STRING, 0, "run_start", "\"run_start\", or \"newest\": the newest value that was loaded"},
+    {"closed", LR_ARG_BOOL, 0, "true; false where insert_new writes",
+     "with newest and no lookback: read the rows at the saved value again, so that a row that comes later with the same value is "
+     "not lost; the first write decides, and false is the open start of 0.1.0"},
 };
 
 #define COUNT(options) (sizeof options / sizeof options[0])
@@ -51,6 +54,7 @@ const lr_primitive lr_primitive_watermark = {
     .options = watermark_options,
     .noptions = COUNT(watermark_options),
     .returns = "a watermark for window { since = ... }; prints its saved value",
-    .refuses = "a value saved with other --param values",
+    .refuses = "a value saved with other --param values; rows of one window given to insert_new and to another write, unless closed says "
+               "whether its start is inside",
     .example = "watermark { start = \"2026-01-01\", advance = \"newest\" }",
 };

@@ -40,6 +40,7 @@ const lr_primitive lr_primitive_insert_new = {
     .options = insert_options,
     .noptions = sizeof insert_options / sizeof insert_options[0],
     .writes = 1,
+    .appends = 1,
     .returns = "{ read, inserted, updated, deleted, skipped }",
     .refuses = "NULL in a key; the same key twice (named)",
     .example = "insert_new { events, into = \"dw_events\", key = \"event_id\" }",

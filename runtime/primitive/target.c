@@ -351,6 +351,7 @@ int lr_target_open_without(lr_run *run, const lr_primitive *p, const lr_args *ar
     tell_step(run, t);
     stage_like(run, t);
     if (t->once) lr_join_defer(run, t->source);
+    if (lr_target_take(run, t, e) != 0) return -1;
     if (lr_ledger_lock_target(run, t->name, e) != 0) return -1;
     /* what a function maps is read when it is prepared: the target comes first */
     int early = !t->rel.exists && t->source->kind == LR_ROWS_MAP;

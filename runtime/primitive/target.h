@@ -72,6 +72,9 @@ int lr_target_fill(lr_run *run, const lr_target *t, int64_t *inserted, lr_err *e
 /* The SELECT of the rows at the warehouse; they are brought there if need be. */
 int lr_target_rows(lr_run *run, lr_target *t, lr_err *e);
 
+/* The write decides whether a window on the newest value includes its start. */
+int lr_target_take(lr_run *run, const lr_target *t, lr_err *e);
+
 /* Do the rows come from a watermark that has been saved before? */
 int lr_unwritten_mark(lr_run *run, lr_rowset *rs);
 

@@ -180,6 +180,12 @@ int lr_unwritten_mark(lr_run *run, lr_rowset *rs)
     return w != NULL && w->mark != NULL && w->saved != NULL;
 }
 
+int lr_target_take(lr_run *run, const lr_target *t, lr_err *e)
+{
+    lr_window *w = lr_rowset_extract(t->source)->window;
+    return w != NULL ? lr_window_take(run, w, t->primitive->name, t->primitive->appends, e) : 0;
+}
+
 /* A watermark moves when all extracts of its window were loaded; those that only
  * serve to delete do not count, unless they are loaded too. */
 static void count_window(lr_run *run, lr_rowset *x, int loads_nothing)
@@ -241,6 +247,7 @@ int lr_target_noted(lr_run *run, const lr_primitive *p, const lr_args *args, con
     const lr_counts none = {0};
     t.loads_nothing = strcmp(p->options[0].name, "from") == 0;
     lr_sql *more = NULL;
+    if (!t.loads_nothing && lr_target_take(run, &t, e) != 0) return -1;
     if (lr_place_relation(run->session->warehouse, &run->arena, into, 0, &t.rel, e) != 0) return -1;
     t.name = lr_dup(&run->arena, t.rel.exists ? t.rel.table.name : into);
     if (column != NULL && t.rel.exists) {

@@ -24,6 +24,8 @@ static int check_order(lr_run *run, const lr_window *w, lr_err *e)
 {
     if (!w->start.set || !w->stop.set || w->start.us <= w->stop.us) return 0;
     lr_fail(e, LR_FAILED, "the window stops before it starts: %s", lr_window_text(run, w));
+    if (w->first != NULL && (w->saved == NULL || strcmp(lr_edge_text(run, &w->start), w->saved) != 0))
+        return lr_hint(e, "start = \"%s\" is later than run_start: correct start in the job", w->first);
     if (w->mark != NULL)
         return lr_hint(e, "the saved watermark is later than run_start; for a past day pass --logical-date, or set the "
                           "watermark back with lrun watermark %s --set", run->job->name);
@@ -77,6 +79,12 @@ static int loaded_part(lr_run *run, const lr_mark *mark, lr_window *w, lr_err *e
     return 0;
 }
 
+/* The mark was set back by hand, or start has been moved on since. */
+static void tell_floor(lr_run *run, const lr_window *w)
+{
+    lr_note(run, "watermark \"%s\" is %s, and start = \"%s\" is later: rows before start are not read", w->mark, w->saved, w->first);
+}
+
 int lr_window_since(lr_run *run, const lr_mark *mark, const lr_span *lookback, const int64_t *number,
                     lr_window **out, lr_err *e)
 {
@@ -93,6 +101,7 @@ int lr_window_since(lr_run *run, const lr_mark *mark, const lr_span *lookback, c
     w->mark = lr_dup(&run->arena, mark->name);
     w->newest = mark->newest;
     w->first = lr_dup(&run->arena, mark->start);
+    w->rule = mark->rule;
     if (lookback != NULL) {
         w->has_lookback = 1;
         w->lookback = *lookback;
@@ -109,12 +118,16 @@ int lr_window_since(lr_run *run, const lr_mark *mark, const lr_span *lookback, c
         return lr_hint(e, "write lookback = days(2)");
     }
     set_edge(&w->stop, run->job->run_start);
-    if (w->saved != NULL || w->first != NULL) {
-        if (parse_mark(run, w->saved != NULL ? w->saved : w->first, &w->start.us, e) != 0) return -1;
+    int64_t floor;
+    if (w->saved != NULL) {
+        if (parse_mark(run, w->saved, &w->start.us, e) != 0) return -1;
         w->start.set = 1;
-        if (w->saved != NULL && w->has_lookback &&
-            lr_span_add(run->job->zone, w->start.us, &w->lookback, -1, &w->start.us, e) != 0)
-            return -1;
+        if (w->first != NULL && parse_mark(run, w->first, &floor, e) == 0 && w->start.us < floor) tell_floor(run, w);
+        if (w->has_lookback && lr_span_add(run->job->zone, w->start.us, &w->lookback, -1, &w->start.us, e) != 0) return -1;
+    }
+    if (w->first != NULL) {
+        if (parse_mark(run, w->first, &floor, e) != 0) return -1;
+        if (!w->start.set || w->start.us < floor) set_edge(&w->start, floor);
     }
     if (check_order(run, w, e) != 0) return -1;
     char text[40];
@@ -177,8 +190,9 @@ static int find_newest(lr_run *run, lr_window *w, const lr_time_column *c, lr_va
 
 static int edge_order(const lr_edge *a, const lr_edge *b, lr_time_mode mode)
 {
-    if (mode != LR_ISO) return a->value.i < b->value.i ? -1 : a->value.i > b->value.i;
+    if (mode == LR_NUMBER) return a->value.i < b->value.i ? -1 : a->value.i > b->value.i;
     if (a->us != b->us) return a->us < b->us ? -1 : 1;
+    if (mode != LR_ISO || !a->exact || !b->exact) return 0;
     /* the same microsecond: more digits are later */
     size_t n = a->value.s.n < b->value.s.n ? a->value.s.n : b->value.s.n;
     int c = memcmp(a->value.s.p, b->value.s.p, n);
@@ -205,6 +219,42 @@ static int look_back(lr_run *run, lr_window *w, lr_err *e)
     return lr_span_add(run->job->zone, w->start.us, &w->lookback, -1, &w->start.us, e);
 }
 
+/* watermark { start = }, as the column's values are compared. */
+static int floor_edge(lr_run *run, const lr_window *w, const lr_time_column *c, lr_edge *edge, lr_err *e)
+{
+    int64_t n;
+    lr_time t;
+    if (w->mode != LR_ISO && whole_number(w->first, &n)) return exact_edge(run, edge, w->first, w->mode, e);
+    if (w->mode == LR_NUMBER || lr_time_parse(w->first, strlen(w->first), run->job->zone, &t) != 0) {
+        lr_fail(e, LR_FAILED, "watermark: start = \"%s\" does not compare with %s.%s, which holds %s", w->first, c->table, c->column,
+                w->mode == LR_ISO ? "times" : "numbers");
+        return lr_hint(e, w->mode == LR_ISO ? "write start = \"2026-01-20\"" : "write start = 0");
+    }
+    set_edge(edge, t.us);
+    return 0;
+}
+
+/* From the saved value on, less the lookback, but never before start. */
+static int fix_start(lr_run *run, lr_window *w, const lr_time_column *c, lr_edge *low, lr_err *e)
+{
+    lr_edge floor = {0};
+    if (w->first != NULL && floor_edge(run, w, c, &floor, e) != 0) return -1;
+    floor.inclusive = w->rule != LR_START_OPEN;
+    if (w->saved == NULL) {
+        w->start = *low = floor;
+        return 0;
+    }
+    if (exact_edge(run, low, w->saved, w->mode, e) != 0) return -1;
+    w->start = *low;
+    w->start.inclusive = w->rule == LR_START_BY_WRITE ? !w->appends : w->rule == LR_START_CLOSED;
+    int below = floor.set && edge_order(low, &floor, w->mode) < 0;
+    if (below) tell_floor(run, w);
+    if (w->has_lookback && look_back(run, w, e) != 0) return -1;
+    if (floor.set && edge_order(&w->start, &floor, w->mode) < 0) w->start = floor;
+    if (below) *low = floor;
+    return 0;
+}
+
 static int fix_newest(lr_run *run, lr_window *w, const lr_time_column *c, lr_err *e)
 {
     const char *here = lr_printf(&run->arena, "%s.%s", c->table, c->column);
@@ -215,22 +265,19 @@ static int fix_newest(lr_run *run, lr_window *w, const lr_time_column *c, lr_err
     }
     lr_value newest;
     if (find_newest(run, w, c, &newest, e) != 0) return -1;
-    w->bound_to = here;
     const char *from = w->saved != NULL ? w->saved : w->first;
     lr_edge low = {0};
-    if (from != NULL) {
-        int64_t n;
-        if (newest.type == LR_NULL && w->mode == LR_ISO && whole_number(from, &n)) w->mode = LR_NUMBER;
-        if (exact_edge(run, &low, from, w->mode, e) != 0) return -1;
-        w->start = low;
-        w->start.inclusive = 0;
-        if (w->has_lookback && w->saved != NULL && look_back(run, w, e) != 0) return -1;
-    }
+    int64_t n;
+    if (from != NULL && newest.type == LR_NULL && w->mode == LR_ISO && whole_number(from, &n)) w->mode = LR_NUMBER;
+    if (from != NULL && fix_start(run, w, c, &low, e) != 0) return -1;
+    w->bound_to = here;
     if (newest.type != LR_NULL) {
         const char *text = lr_value_text(&run->arena, &newest);
         if (exact_edge(run, &w->stop, text, w->mode, e) != 0) return -1;
         w->stop.inclusive = 1;
-        if (from == NULL || edge_order(&low, &w->stop, w->mode) < 0) {
+        int order = from == NULL ? -1 : edge_order(&low, &w->stop, w->mode);
+        /* a value equal to start is inside, and has not been saved yet */
+        if (order < 0 || (order == 0 && low.inclusive)) {
             w->save = text;
             return 0;
         }
@@ -244,6 +291,22 @@ static int fix_newest(lr_run *run, lr_window *w, const lr_time_column *c, lr_err
         set_edge(&w->stop, run->job->clock); /* no row has a value up to now */
     }
     return 0;
+}
+
+int lr_window_take(lr_run *run, lr_window *w, const char *primitive, int appends, lr_err *e)
+{
+    if (!w->newest || w->has_lookback || w->rule != LR_START_BY_WRITE) return 0;
+    if (w->writer == NULL) {
+        w->writer = primitive;
+        w->appends = appends;
+    }
+    if (w->appends == appends) return 0;
+    const char *keyed = appends ? w->writer : primitive, *added = appends ? primitive : w->writer;
+    lr_fail(e, LR_FAILED, "watermark \"%s\": %s takes the rows at the saved value again, and %s only what is later", w->mark, keyed, added);
+    (void)run;
+    return lr_hint(e, "say it for both: watermark { %s%s%sadvance = \"newest\", closed = true }; closed = false leaves out a row that "
+                      "comes later with the same value", strcmp(w->mark, "default") == 0 ? "" : "\"",
+                   strcmp(w->mark, "default") == 0 ? "" : w->mark, strcmp(w->mark, "default") == 0 ? "" : "\", ");
 }
 
 int lr_window_bounds(lr_run *run, lr_window *w, const lr_time_column *c, lr_bounds *out, lr_err *e)
@@ -311,7 +374,8 @@ const char *lr_window_text(lr_run *run, const lr_window *w)
     const char *start = lr_edge_text(run, &w->start), *stop = lr_edge_text(run, &w->stop);
     if (w->newest && w->bound_to == NULL) {
         start = w->saved != NULL ? w->saved : w->first;
-        return lr_printf(&run->arena, "(%s, newest]", start != NULL ? start : "first");
+        int open = start == NULL || w->rule == LR_START_OPEN || (w->rule == LR_START_BY_WRITE && w->appends && w->saved != NULL);
+        return lr_printf(&run->arena, "%s%s, newest]", open ? "(" : "[", start != NULL ? start : "first");
     }
     return lr_printf(&run->arena, "%s%s, %s%s", w->start.inclusive && start != NULL ? "[" : "(",
                      start != NULL ? start : "first", stop != NULL ? stop : "last", w->stop.inclusive ? "]" : ")");

@@ -4,6 +4,14 @@
 
 #include "run/run.h"
 
+/* Is the saved value inside a window on the newest value? A row that comes later
+ * with the same value is lost where it is not. */
+typedef enum lr_start_rule {
+    LR_START_BY_WRITE, /* yes, unless the first write leaves rows that are there alone */
+    LR_START_CLOSED,
+    LR_START_OPEN
+} lr_start_rule;
+
 typedef struct lr_window {
     lr_edge start, stop;  /* us; value once bound to a column */
     const char *mark;     /* the watermark that it reads, or NULL */
@@ -12,7 +20,10 @@ typedef struct lr_window {
     lr_span lookback;
     int64_t lookback_number; /* of a watermark that is a plain number */
     int lookback_is_number;
-    const char *first;    /* watermark { start = }, or NULL */
+    lr_start_rule rule;   /* newest, without a lookback */
+    const char *writer;   /* the first primitive that takes its rows, or NULL */
+    int appends;          /* that leaves rows that are there alone */
+    const char *first;    /* watermark { start = }, or NULL: no window starts before it */
     const char *saved;    /* the watermark's value, or NULL on a first run */
     const char *save;     /* value for the ledger at commit, or NULL */
     const char *bound_to; /* newest: "table.column", fixed at the first extract */
@@ -25,7 +36,8 @@ typedef struct lr_window {
 typedef struct lr_mark {
     const char *name;  /* "default" */
     int newest;
-    const char *start; /* where a first run begins, or NULL */
+    const char *start; /* where a first run begins, and no later one before; or NULL */
+    lr_start_rule rule;
 } lr_mark;
 
 /* The logical date's grain. An error without a logical date. */
@@ -50,6 +62,10 @@ typedef struct lr_time_column {
 /* Bounds of the window on a column, in its own forms. A window on the newest
  * value is fixed here. Checks no row. */
 int lr_window_bounds(lr_run *run, lr_window *w, const lr_time_column *c, lr_bounds *out, lr_err *e);
+
+/* A primitive is about to write the window's rows: the first one decides about
+ * the start of a window on the newest value; one of the other kind is refused. */
+int lr_window_take(lr_run *run, lr_window *w, const char *primitive, int appends, lr_err *e);
 
 /* The extract that the window was made for has been written. */
 void lr_window_consume(lr_run *run, lr_window *w);

@@ -179,6 +179,9 @@ static void newest(lr_sql *q, const lr_sql *from, const lr_sql *column, lr_time_
     }
     if (limit_us != NULL) {
         lr_edge limit = {.set = 1, .us = *limit_us};
+        /* a whole number of the unit: a column of integers takes no fraction */
+        if (mode == LR_UNIX) limit.us -= limit.us % LR_US_PER_SECOND;
+        if (mode == LR_UNIX_MS) limit.us -= limit.us % 1000;
         edge(q->arena, &limit, mode, z, type);
         lr_sqlf(q, " AND %Q <= %V", column, &limit.value);
     }

@@ -50,7 +50,7 @@ next run takes what is above it:
 
     WHERE  updated_at > :mark
 
-A row that stands exactly on the mark is not read again. And nothing depends
+A row that stands exactly on the mark is not read again, and nothing depends
 on a clock. The price is that a row which lands below the mark is never above
 it. So each run also writes one day again, by overwrite: the load_date on
 which the mark stood when the run began.
@@ -88,6 +88,11 @@ id 4, and after the run the day 2026-03-02 has 2 rows with the total 450.
 A mark that goes to the time of the run would have jumped over the day between
 the newest row and the run, and the next overwrite would have written the
 wrong day.
+
+A row that comes later with exactly the time of the mark is not above it
+either. A job that writes by key can read it with >=: a row that is read
+twice stays one row. watermark { advance = "newest" } of lrun does so for
+merge and overwrite_partition, and prints the window as [mark, newest].
 
 The rule: move the mark to the newest value that was loaded, and no further;
 and write again the days in which late rows land.

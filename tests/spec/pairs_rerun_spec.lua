@@ -149,7 +149,7 @@ job { grain = "day" }
 local rows = extract { from = "s", by = "updated_at", window = window { since = watermark%s } }
 %s { rows, into = "t", key = "id" }
 ]]
-  for _, mark in ipairs { "()", ' { advance = "newest" }' } do
+  for _, mark in ipairs { "()", ' { advance = "newest", closed = false }' } do
     for _, primitive in ipairs { "merge", "insert_new" } do
       it("is a success that changes nothing: " .. primitive .. " since watermark" .. mark, function()
         local w = pair.only "INSERT INTO s VALUES (1,'a','2026-01-01 00:00:00'), (2,'b','2026-01-01 00:00:00');"

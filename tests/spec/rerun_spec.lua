@@ -158,7 +158,7 @@ local rows = extract { from = "t", by = "updated_at", window = window { since = 
 %s { rows, into = "t", key = "id" }
 ]]
   for _, primitive in ipairs { "merge", "insert_new" } do
-    for _, advance in ipairs { "()", ' { advance = "newest" }' } do
+    for _, advance in ipairs { "()", ' { advance = "newest", closed = false }' } do
       it("is a success that changes nothing: " .. primitive .. advance, function()
         local w = world.with_t("INSERT INTO t VALUES (1,'a','2026-01-01'), (2,'b','2026-01-01');")
         w:job("j", JOB:format(advance, primitive)):ok("j.lua", "--run-start", "2026-01-02")
