@@ -33,7 +33,7 @@ const lr_primitive lr_primitive_reconcile = {
     .noptions = sizeof options / sizeof options[0],
     .writes = 1,
     .returns = "{ equal, lines = { { metric, group, source, warehouse, difference, equal } } }; a row that differs has its key as group",
-    .refuses = "a difference: NULL is not 22.00, and NULL is not 0",
+    .refuses = "a difference: NULL is not 22.00, and NULL is not 0. Rows that only the target has are named by the write's key",
     .example = "reconcile { orders, with = \"dw_orders\", sum = \"amount\" }",
     .call = call,
 };
@@ -142,6 +142,7 @@ static int condition(lr_comparison *p, const lr_args *args, const lr_written *w,
         lr_sql from = lr_sql_new(&run->arena);
         lr_sqlf(&from, " FROM %T WHERE 1=1", &p->target.table);
         if (lr_check_times(run, house, &p->target.table, p->name, column, &from, &c.expr, &b, e) != 0) return -1;
+        if (p->rs->time_name == NULL || !lr_name_equal(house->dialect, column, p->rs->time_name)) p->column = column;
         lr_sqlf(&p->inside, "(");
         house->dialect->within(&p->inside, &c.expr, &b);
         if (x->nulls == LR_NULLS_INCLUDE) lr_sqlf(&p->inside, " OR %Q IS NULL", &c.expr);
@@ -151,7 +152,17 @@ static int condition(lr_comparison *p, const lr_args *args, const lr_written *w,
     return lr_partition_sql(run, &p->target, partition, &p->inside, e);
 }
 
-static int report(lr_comparison *p, const lr_args *args, lr_err *e)
+/* Has the target more rows, of a group or in all? */
+static int more_stored(const lr_comparison *p)
+{
+    for (int i = 0; i < p->out->nlines; i++) {
+        const lr_report_line *line = &p->out->lines[i];
+        if (!line->equal && strcmp(line->metric, "rows") == 0 && line->difference != NULL && line->difference[0] == '-') return 1;
+    }
+    return 0;
+}
+
+static int report(lr_comparison *p, const lr_args *args, const lr_sql *stored, lr_err *e)
 {
     lr_run *run = p->run;
     lr_event ev = {.name = "checked"};
@@ -164,11 +175,8 @@ static int report(lr_comparison *p, const lr_args *args, lr_err *e)
     run->checks++;
     if (p->out->equal) return 0;
     run->differs++;
-    if (run->mode != LR_MODE_RECONCILE && lr_arg_bool(lr_arg_of(&lr_primitive_reconcile, args, "fail"), 1)) {
-        lr_fail(e, LR_DIFFERS, "source and warehouse differ: %s", p->differences.data);
-        lr_hint(e, "the run was rolled back; look for what changed the rows on the way, such as a trigger on %s", p->name);
-        return -1;
-    }
+    if (run->mode != LR_MODE_RECONCILE && lr_arg_bool(lr_arg_of(&lr_primitive_reconcile, args, "fail"), 1))
+        return lr_differs(p, stored, p->primitive, more_stored(p), e);
     return 0;
 }
 
@@ -256,7 +264,7 @@ static int compare(lr_comparison *p, const lr_args *args, lr_err *e)
     }
     if (totals && lr_totals_report(p, a, na, b, nb, e) != 0) return -1;
     if (p->deep != NULL && lr_deep_report(p, &rows, &stored, !totals && p->count_rows, e) != 0) return -1;
-    return report(p, args, e);
+    return report(p, args, &stored, e);
 }
 
 static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
@@ -299,6 +307,7 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
         if (!lr_name_equal(house->dialect, w->target, p.name)) continue;
         if (best == NULL || (w->rows == p.rs && best->rows != p.rs)) best = w;
     }
+    p.primitive = best != NULL ? best->primitive : NULL;
     if (condition(&p, args, best, lr_arg_of(me, args, "partition"), e) != 0 || find_key(&p, args, best, by_rows, e) != 0) return -1;
     if (by_rows && lr_deep_open(&p, lr_arg_of(me, args, "columns"), limit->type == LR_ARG_INT ? limit->value.i : DEFAULT_LIMIT, e) != 0)
         return -1;

@@ -33,6 +33,8 @@ typedef struct lr_comparison {
     const char **key;
     int nkey;
     lr_sql inside; /* the target's condition */
+    const char *column;    /* the target's time column, where it is not named as the rows' */
+    const char *primitive; /* what wrote the target in this run, or NULL */
     int64_t moved;
     const lr_place *home; /* where the source's side is read */
     struct lr_deep *deep; /* or NULL */
@@ -49,6 +51,10 @@ int lr_compare_numbers(lr_comparison *p, const char *group, const char *metric, 
 
 /* "amount", { "amount" } or { source_column = "target_column" } of an option. */
 int lr_read_pairs(lr_run *run, const lr_arg *a, lr_sum_pair *out, int room, int *n, const char *option, lr_err *e);
+
+/* Fail for a difference: name the rows that only the target has, of stored, and
+ * how to mend it. more_stored: the target has more rows. Always -1. */
+int lr_differs(lr_comparison *p, const lr_sql *stored, const char *primitive, int more_stored, lr_err *e);
 
 /* ---- totals ---- */
 

@@ -212,6 +212,7 @@ int lr_target_done(lr_run *run, const lr_target *t, const lr_counts *c, const ch
     lr_written *w = lr_alloc(&run->arena, sizeof *w);
     w->rows = t->source;
     w->target = t->name;
+    w->primitive = t->primitive->name;
     w->column = column;
     w->partition = partition;
     w->key = t->key;

@@ -42,6 +42,7 @@ typedef struct lr_counts {
 typedef struct lr_written {
     const void *rows;       /* the row set */
     const char *target;     /* as resolved */
+    const char *primitive;  /* that wrote it */
     const char *column;     /* the target's time column, or NULL */
     const lr_sql *partition; /* more conditions on the target, or NULL */
     const char **key;
