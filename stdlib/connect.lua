@@ -59,7 +59,7 @@ local function resolve(url, folder)
   return "sqlite:" .. shown(normalize(folder .. "/" .. path))
 end
 
-local known = { url = true, must_exist = true, ledger_schema = true }
+local known = { url = true, must_exist = true, ledger_schema = true, row_security = true }
 
 -- A name as it is shown: what is no word may be a URL with its password.
 local function name_of(text)
@@ -94,11 +94,15 @@ local function read_file(path, folder, into)
     for key in pairs(entry) do
       if not known[key] then
         return usage(("connection \"%s\" has no option \"%s\""):format(name_of(name), name_of(key)),
-                     "url, must_exist and ledger_schema are known", shown(path))
+                     "url, must_exist, ledger_schema and row_security are known", shown(path))
       end
     end
+    if entry.row_security ~= nil and type(entry.row_security) ~= "boolean" then
+      return usage(("connection \"%s\": row_security must be true or false"):format(name_of(name)),
+                   "write row_security = true where the role is meant to see a part of the rows", shown(path))
+    end
     into[name] = { name = name, url = resolve(entry.url, folder), must_exist = entry.must_exist and true or false,
-                   ledger_schema = entry.ledger_schema }
+                   ledger_schema = entry.ledger_schema, row_security = entry.row_security }
   end
   return true
 end
@@ -106,7 +110,8 @@ end
 local function override(into, name, url)
   if not url or url == "" then return end
   local old = into[name]
-  into[name] = { name = name, url = url, must_exist = old and old.must_exist, ledger_schema = old and old.ledger_schema }
+  into[name] = { name = name, url = url, must_exist = old and old.must_exist, ledger_schema = old and old.ledger_schema,
+                 row_security = old and old.row_security }
 end
 
 -- A list of connections, or nil and the problem.

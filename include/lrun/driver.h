@@ -73,6 +73,8 @@ typedef struct lr_open {
     int (*stopped)(void *arg, lr_err *e);
     void *arg;
     int temporary;       /* readonly, but temporary tables may be made */
+    const char *name;    /* of the connection, for hints; may be NULL */
+    int row_security;    /* the role may see a part of a table: the user says so */
 } lr_open;
 
 typedef struct lr_driver {

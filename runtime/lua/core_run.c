@@ -84,6 +84,7 @@ static void read_connections(lua_State *L, int at, lr_arena *a, lr_session_confi
             named[i].url = text_field(L, entry, "url", a);
             named[i].ledger_schema = text_field(L, entry, "ledger_schema", a);
             named[i].must_exist = lr_flag_field(L, entry, "must_exist");
+            named[i].row_security = lr_flag_field(L, entry, "row_security");
             lua_pop(L, 1);
         }
         s->named = named;

@@ -16,6 +16,7 @@ static const char *part_of(lr_run *run, const lr_rowset *rs)
         if (rs->kind != LR_ROWS_EXTRACT) continue;
         if (rs->narrowed) return "the extract has a where";
         if (rs->is_sql) return "the extract is SQL of the job";
+        if (rs->window == NULL && rs->place->row_security) return lr_printf(&run->arena, "row_security is true for \"%s\"", rs->place->name);
     }
     return NULL;
 }

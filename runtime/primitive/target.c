@@ -362,7 +362,7 @@ int lr_target_open_without(lr_run *run, const lr_primitive *p, const lr_args *ar
     if (match_columns(run, t, new_columns, e) != 0) return -1;
     if (lr_guard_forms(run, t, e) != 0 || lr_guard_stamp(run, t, e) != 0) return -1;
     lr_guard_foresee(run, t);
-    t->direct = may_be_direct && w->dialect->checks_rows && lr_rowset_direct(run, t->source);
+    t->direct = may_be_direct && w->dialect->checks_rows && !t->rel.policies && lr_rowset_direct(run, t->source);
     return t->direct ? 0 : lr_target_rows(run, t, e);
 }
 

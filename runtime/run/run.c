@@ -107,6 +107,19 @@ static int announce(lr_run *run, void *arg, lr_err *e)
     return failed;
 }
 
+static void note_row_security(lr_run *run)
+{
+    lr_session *s = run->session;
+    lr_buf names = {0};
+    for (int i = 0; i < s->n && !s->told_parts; i++)
+        if (s->places[i].row_security) lr_buf_printf(&names, "%s%s", names.len > 0 ? ", " : "", s->places[i].name);
+    if (names.len > 0)
+        lr_note(run, "row level security may hide rows at %s (row_security = true): only what the role sees is read and compared; a role with "
+                     "BYPASSRLS sees all", names.data);
+    s->told_parts = 1;
+    lr_buf_free(&names);
+}
+
 /* A source in rollback mode makes its writers wait while it is read. */
 static void say_once(lr_run *run)
 {
@@ -115,6 +128,7 @@ static void say_once(lr_run *run)
         lr_note(run, "new warehouse: %s did not exist and is made now", s->warehouse->shown);
         s->fresh = 0;
     }
+    note_row_security(run);
     if (s->blocks_source) return;
     s->blocks_source = 1;
     for (int i = 0; i < s->n; i++) {

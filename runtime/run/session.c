@@ -35,9 +35,9 @@ int lr_driver_for(const char *url, const lr_driver **out, lr_err *e)
     return lr_hint(e, "write sqlite:path/to/file.db or postgresql://user@host/database");
 }
 
-static lr_open how_to_open(const char *url, const lr_session_config *cfg)
+static lr_open how_to_open(const lr_place *p, int lock_timeout_ms)
 {
-    lr_open how = {.url = url, .lock_timeout_ms = cfg->lock_timeout_ms};
+    lr_open how = {.url = p->url, .lock_timeout_ms = lock_timeout_ms, .name = p->name, .row_security = p->row_security};
     how.poll = lr_stop_poll;
     how.stopped = lr_stop_reason;
     return how;
@@ -51,11 +51,16 @@ static void open_place(lr_session *s, lr_place *p, const lr_session_config *cfg)
     int same = p->driver == w->driver ? w->driver->same(w->conn, p->url, e) : 0;
     if (same < 0) return;
     if (same > 0) {
+        if (p->row_security != w->row_security) {
+            lr_fail(e, LR_USAGE, "row_security is true for one of %s and warehouse, which are one database", p->name);
+            lr_hint(e, "give both row_security = true in connections.lua, or neither");
+            return;
+        }
         p->conn = w->conn;
         p->same = 1;
         return;
     }
-    lr_open how = how_to_open(p->url, cfg);
+    lr_open how = how_to_open(p, cfg->lock_timeout_ms);
     how.readonly = 1;
     int reached = p->driver == w->driver ? w->driver->reach(w->conn, &how, p->name, e) : 0;
     if (reached < 0) return;
@@ -79,7 +84,7 @@ static int open_warehouse(lr_session *s, const lr_session_config *cfg, lr_err *e
     int there = w->driver->probe(w->url, e);
     if (there < 0) return -1;
     s->fresh = !there;
-    lr_open how = how_to_open(w->url, cfg);
+    lr_open how = how_to_open(w, cfg->lock_timeout_ms);
     how.readonly = s->readonly;
     how.create = !s->readonly;
     how.temporary = cfg->temporary;
@@ -109,6 +114,11 @@ int lr_session_open(lr_session *s, const lr_session_config *cfg, lr_err *e)
         p->shown = lr_url_shown(&s->arena, named->url);
         if (lr_driver_for(p->url, &p->driver, e) != 0) return lr_step(e, "connection \"%s\"", p->name);
         p->dialect = lr_dialect_of(p->driver);
+        p->row_security = named->row_security;
+        if (p->row_security && !p->dialect->has_row_security) {
+            lr_fail(e, LR_USAGE, "connection \"%s\": row_security is true, and a %s database has no row level security", p->name, p->dialect->name);
+            return lr_hint(e, "leave row_security out");
+        }
         s->n++;
         if (strcmp(p->name, "warehouse") != 0) continue;
         s->warehouse = p;
@@ -168,16 +178,14 @@ int lr_place_relation(const lr_place *p, lr_arena *a, const char *name, int all,
 
 int lr_session_second(lr_session *s, const lr_place *p, lr_conn **out, lr_err *e)
 {
-    lr_session_config cfg = {.lock_timeout_ms = s->lock_timeout_ms};
-    lr_open how = how_to_open(p->url, &cfg);
+    lr_open how = how_to_open(p, s->lock_timeout_ms);
     how.readonly = 1;
     return p->driver->open(&how, out, e);
 }
 
 int lr_session_reopen(lr_session *s, lr_place *p, lr_err *e)
 {
-    lr_session_config cfg = {.lock_timeout_ms = s->lock_timeout_ms};
-    lr_open how = how_to_open(p->url, &cfg);
+    lr_open how = how_to_open(p, s->lock_timeout_ms);
     lr_conn *fresh = NULL, *old = p->conn;
     how.readonly = p != s->warehouse;
     if (p->driver->open(&how, &fresh, e) != 0) return -1;

@@ -17,6 +17,7 @@ typedef struct lr_named {
     const char *url;
     const char *ledger_schema; /* NULL: the default */
     int must_exist;
+    int row_security;   /* the role may see a part of a table */
 } lr_named;
 
 typedef struct lr_place {
@@ -29,6 +30,7 @@ typedef struct lr_place {
     const char *schema; /* the schema under which conn sees it, NULL: its own default */
     int own;            /* conn is closed with the place */
     int same;           /* the same database as the warehouse */
+    int row_security;   /* its role may see a part of a table: connections.lua says so */
     lr_err problem;     /* why it cannot be used, found when it was opened */
 } lr_place;
 
@@ -44,6 +46,7 @@ typedef struct lr_session {
     int stages;   /* rows are staged: 0 not asked yet, 1 in temporary tables, 2 in the ledger's schema */
     const char *waited[LR_MAX_WAITED]; /* targets that had to be waited for: locked before the snapshot */
     int nwaited;
+    int told_parts;    /* row_security was noted */
     int blocks_source; /* reading the source blocks its writers while we read */
 } lr_session;
 

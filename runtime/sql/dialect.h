@@ -41,6 +41,7 @@ typedef struct lr_relation {
     int numbered;  /* its rows carry a number that grows with each insert */
     const char **pinned; /* columns that an UPDATE would change without moving the row to where it belongs */
     int npinned;         /* a NULL entry: any column */
+    int policies;        /* row level security stands before each row: no rows go straight in */
 } lr_relation;
 
 /* ---- windows on a column ---- */
@@ -112,6 +113,7 @@ struct lr_dialect {
     const lr_copier *copier;
     int fold_case;   /* names compare without case */
     int has_schemas; /* tables live in schemas */
+    int has_row_security; /* policies may hide rows from a role */
     int merges_by_row; /* a statement by key for each row is as fast as one for all */
     int seeks;       /* looking neighbours up in an index is faster than a window over all rows */
     int checks_rows; /* its sink refuses what a column would bend, so rows may go straight in */

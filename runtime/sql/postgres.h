@@ -8,6 +8,8 @@ int lr_postgres_relation(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_t
                          lr_relation *out, lr_err *e);
 int lr_postgres_resolve(const lr_driver *d, lr_conn *c, lr_arena *a, const char *schema, const char *name,
                         lr_table *out, lr_err *e);
+int lr_postgres_policies(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_value *oid, lr_relation *out, lr_err *e);
+int lr_postgres_pinned(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_value *oid, lr_relation *out, lr_err *e);
 lr_type lr_postgres_type_for(lr_arena *a, const lr_type *from);
 lr_type lr_postgres_stage_type(lr_arena *a, const lr_type *from);
 /* ---- times, see postgres_zone.c and postgres_values.c ---- */

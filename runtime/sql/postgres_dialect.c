@@ -304,6 +304,7 @@ const lr_dialect lr_postgres_dialect = {
     .copier = &lr_postgres_copier,
     .name = "postgresql",
     .has_schemas = 1,
+    .has_row_security = 1,
     .longest_name = 63,
     .row_locks = 1,
     .row_holder = row_holder,

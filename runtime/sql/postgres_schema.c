@@ -160,26 +160,6 @@ static int read_keys(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_value
     return got < 0 ? -1 : 0;
 }
 
-/* A row of a foreign partition stays where it is when an UPDATE changes the
- * column that it is parted by: PostgreSQL neither moves nor refuses it. */
-static int read_pinned(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_value *oid, lr_relation *out, lr_err *e)
-{
-    lr_cursor *k;
-    const lr_value *v;
-    int got;
-    if (d->query(c, "WITH RECURSIVE tree(oid) AS (SELECT $1::oid UNION ALL SELECT i.inhrelid FROM pg_catalog.pg_inherits i "
-                    "JOIN tree ON i.inhparent = tree.oid) SELECT DISTINCT a.attname FROM tree "
-                    "JOIN pg_catalog.pg_partitioned_table p ON p.partrelid = tree.oid CROSS JOIN unnest(p.partattrs::int2[]) x(att) "
-                    "LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = tree.oid AND a.attnum = x.att "
-                    "WHERE EXISTS (SELECT 1 FROM tree f JOIN pg_catalog.pg_class c ON c.oid = f.oid WHERE c.relkind = 'f')", oid, 1, &k, e) != 0)
-        return -1;
-    out->pinned = lr_alloc(a, (size_t)(out->nfields + 1) * sizeof *out->pinned);
-    while ((got = d->next(k, &v, e)) == 1)
-        if (out->npinned <= out->nfields) out->pinned[out->npinned++] = v[0].type == LR_NULL ? NULL : copy(a, &v[0]);
-    d->finish(k);
-    return got < 0 ? -1 : 0;
-}
-
 int lr_postgres_relation(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_table *t, int all,
                          lr_relation *out, lr_err *e)
 {
@@ -190,9 +170,9 @@ int lr_postgres_relation(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_t
     out->table.schema = lr_dup(a, t->schema);
     out->table.name = lr_dup(a, t->name);
     const char *sql = t->schema == NULL
-        ? "SELECT c.oid::int8, c.relkind::text, n.nspname, c.relhassubclass FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+        ? "SELECT c.oid::int8, c.relkind::text, n.nspname, c.relhassubclass, c.relrowsecurity FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
           "WHERE c.relname = $1 AND c.relkind IN ('r','p','v','m','f') AND pg_catalog.pg_table_is_visible(c.oid)"
-        : "SELECT c.oid::int8, c.relkind::text, n.nspname, c.relhassubclass FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+        : "SELECT c.oid::int8, c.relkind::text, n.nspname, c.relhassubclass, c.relrowsecurity FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
           "WHERE c.relname = $1 AND n.nspname = $2 AND c.relkind IN ('r','p','v','m','f')";
     if (d->query(c, sql, args, t->schema == NULL ? 1 : 2, &k, e) != 0) return -1;
     int got = d->next(k, &v, e);
@@ -206,11 +186,13 @@ int lr_postgres_relation(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_t
         out->exists = 1;
         out->is_view = kind[0] == 'v' || kind[0] == 'm';
         out->table.schema = copy(a, &v[2]);
+        out->policies = v[4].i != 0;
     }
     d->finish(k);
     if (got <= 0) return got;
+    if (lr_postgres_policies(d, c, a, &oid, out, e) != 0) return -1;
     if (read_fields(d, c, a, &oid, out, e) != 0) return -1;
-    if (kind[0] == 'p' && read_pinned(d, c, a, &oid, out, e) != 0) return -1;
+    if (kind[0] == 'p' && lr_postgres_pinned(d, c, a, &oid, out, e) != 0) return -1;
     /* constraints hold for no row of a foreign table, nor for those of tables
      * that inherit this one */
     int unsure = parent || kind[0] == 'f' || out->npinned > 0;

@@ -13,12 +13,14 @@ connections.lua, beside the job and upwards. It returns a table, and its relativ
   return {
     source = "sqlite:app.db",
     warehouse = { url = "sqlite:warehouse.db", must_exist = true },
+    -- crm = { url = "postgresql://tenant@host/crm", row_security = true },
   }
 
 A URL is sqlite:path.db, postgresql://user@host/database, or libpq's key=value form; everything that libpq
 reads (service file, pgpass, PG* variables) works.
 
 must_exist refuses a warehouse that lrun has not written before, so that a wrong path is no empty start.
+row_security = true says that a PostgreSQL role may see a part of the rows (lrun help postgresql).
 A source is opened read-only. sqlite::memory: is an empty database that is gone at the end.]]
 
 topics.postgresql = [[
@@ -38,7 +40,12 @@ Whichever it is, a row that is there unchanged is not written.
 
 Rows travel by COPY in binary where every type of the table has a form that both ends read alike, else as text.
 Between two PostgreSQL databases whose columns have the same types they are passed through as they are.
-LRUN_PG_COPY=text forces text. A server that refuses binary COPY gets text by itself.]]
+LRUN_PG_COPY=text forces text. A server that refuses binary COPY gets text by itself.
+
+Row level security: every transaction sets row_security = off, and the server refuses what a policy would filter. A role
+with BYPASSRLS sees all rows. With row_security = true in connections.lua a part is read and written, the run notes it,
+and delete_missing without a window and scd2_merge { absent = "close" } need partition. A foreign table is filtered by the
+other server: ALTER SERVER x OPTIONS (ADD options '-c row_security=off') makes that one refuse too.]]
 
 topics.ledger = [[
 ledger: tables of the warehouse that lrun keeps, to be queried

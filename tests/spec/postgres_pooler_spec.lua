@@ -83,3 +83,21 @@ it("two runs of one job take turns, and the second is told of the first", functi
   assert.equal(0, p:wait().status)
   assert.equal("12000", w:one "SELECT count(*) FROM t")
 end)
+
+it("S47 a filtered read is refused through the pool, and the pool keeps the server's setting", function()
+  local w, through = behind(pairs_of.by_name["postgresql->sqlite"])
+  -- the pool's own role may do all, so the database gives its sessions another
+  w:source [[CREATE ROLE lrun_pooled; GRANT SELECT ON s TO lrun_pooled; ALTER TABLE s ENABLE ROW LEVEL SECURITY;
+    CREATE POLICY p ON s USING (id < 5); CREATE VIEW v WITH (security_invoker = true) AS SELECT * FROM s; GRANT SELECT ON v TO lrun_pooled;
+    DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET role = lrun_pooled', current_database()); END $$;]]
+  for _, name in ipairs { "s", "v" } do
+    w:job("j", ('job {}\ndelete_missing { extract { from = "%s" }, from = "t", key = "id" }\n'):format(name))
+    w:refused(1, { 'policy for table "s"', "row_security = true" }, "j.lua")
+  end
+  for _ = 1, 3 do
+    local psql = process.run({ "psql", "-X", "-q", "-A", "-t", "-c", "SHOW row_security", through(w.from) }, { tool = true })
+    assert.equal("on\n", psql.out, psql.err)
+  end
+  w:source [[SET ROLE NONE; DO $$ BEGIN EXECUTE format('ALTER DATABASE %I RESET role', current_database()); END $$;
+    DROP OWNED BY lrun_pooled; DROP ROLE lrun_pooled;]]
+end)

@@ -27,6 +27,12 @@ static int refused(lr_conn *c, const char *setting, lr_err *e)
     return failed;
 }
 
+/* No such parameter, not supported, not understood. */
+static int is_unknown(const lr_err *e)
+{
+    return strcmp(e->sqlstate, "42704") == 0 || strcmp(e->sqlstate, "0A000") == 0 || strcmp(e->sqlstate, "42601") == 0;
+}
+
 /* All at once where the server knows all, else one by one: what only some
  * servers know is left out there. */
 static int learn_settings(lr_conn *c, lr_err *e)
@@ -36,8 +42,10 @@ static int learn_settings(lr_conn *c, lr_err *e)
     snprintf(lock, sizeof lock, "lock_timeout = %d", c->how.lock_timeout_ms > 0 ? c->how.lock_timeout_ms : 1);
     const struct {
         const char *text;
-        int needed;
-    } settings[] = {{"DateStyle = 'ISO, YMD'", 1}, {"TimeZone = 'UTC'", 1}, {"extra_float_digits = 1", 1},
+        int needed; /* 2: by a server that knows it */
+    } settings[] = {/* the server refuses a read that a policy would filter */
+                    {c->how.row_security ? "row_security = on" : "row_security = off", 2},
+                    {"DateStyle = 'ISO, YMD'", 1}, {"TimeZone = 'UTC'", 1}, {"extra_float_digits = 1", 1},
                     {"standard_conforming_strings = on", 1}, {"IntervalStyle = 'postgres'", 0}, {"bytea_output = 'hex'", 0},
                     {lock, 0},
                     /* the lock of a client that is gone goes within a second */
@@ -53,7 +61,7 @@ static int learn_settings(lr_conn *c, lr_err *e)
             if (settings[i].text == NULL) continue;
             if (refused(c, settings[i].text, &why) == 0)
                 lr_buf_printf(&known, "%s%s", known.len > 0 ? "; SET LOCAL " : "", settings[i].text);
-            else if (settings[i].needed || c->lost) {
+            else if (c->lost || settings[i].needed == 1 || (settings[i].needed == 2 && !is_unknown(&why))) {
                 *e = why;
                 failed = -1;
             }

@@ -27,6 +27,7 @@ struct lr_conn {
     int in_transaction;
     int stopped;
     int lost;        /* the connection broke */
+    int shared;      /* other connections of the run are the same database */
     int committing;
     char *settings;  /* what SET LOCAL takes, for every transaction */
     unsigned cursors;
@@ -64,6 +65,9 @@ PGresult *lr_pg_run_format(lr_conn *c, const char *sql, const lr_value *params, 
 
 /* A hint for "permission denied": what the role lacks, and the GRANT. */
 void lr_pg_privilege_hint(lr_conn *c, const char *message, const char *sql, lr_err *e);
+
+/* A hint for what row level security refused. 1, or 0 where it is something else. */
+int lr_pg_policy_hint(lr_conn *c, const PGresult *r, const char *message, lr_err *e);
 
 /* Ask the server to end what it does for this connection. */
 void lr_pg_cancel(lr_conn *c);

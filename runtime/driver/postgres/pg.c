@@ -82,7 +82,8 @@ int lr_pg_error(lr_conn *c, const PGresult *r, const char *sql, lr_err *e)
     if (!first) return -1;
     if (strcmp(state, "42501") == 0 && r != NULL) {
         const char *primary = PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY);
-        lr_pg_privilege_hint(c, primary != NULL ? primary : "", sql, e);
+        if (lr_pg_policy_hint(c, r, primary != NULL ? primary : "", e) == 0)
+            lr_pg_privilege_hint(c, primary != NULL ? primary : "", sql, e);
     }
     snprintf(e->sqlstate, sizeof e->sqlstate, "%s", state);
     e->retry = strcmp(state, "40001") == 0 || strcmp(state, "40P01") == 0;
@@ -224,6 +225,7 @@ static int pg_same(lr_conn *c, const char *url, lr_err *e)
     if (lr_pg_open(&how, &other, e) != 0) return -1;
     char *a = identity(c, &ignored), *b = identity(other, &ignored);
     int same = a != NULL && b != NULL && strcmp(a, b) == 0;
+    c->shared |= same;
     free(a);
     free(b);
     lr_pg_close(other);

@@ -92,3 +92,27 @@ void lr_pg_privilege_hint(lr_conn *c, const char *message, const char *sql, lr_e
         lr_hint(e, "grant \"%s\" the privilege that is named; README, PostgreSQL, lists what a role needs", role);
     }
 }
+
+/* The server's own words may be in another language; its functions are not. */
+static int refused_by(const PGresult *r, const char *message, const char *function, const char *words)
+{
+    const char *where = PQresultErrorField(r, PG_DIAG_SOURCE_FUNCTION);
+    return (where != NULL && strcmp(where, function) == 0) || strncmp(message, words, strlen(words)) == 0;
+}
+
+int lr_pg_policy_hint(lr_conn *c, const PGresult *r, const char *message, lr_err *e)
+{
+    const char *role = PQuser(c->pg), *name = c->how.name != NULL ? c->how.name : "source";
+    if (refused_by(r, message, "check_enable_rls", "query would be affected by row-level security policy")) {
+        if (c->shared)
+            lr_hint(e, "ALTER ROLE \"%s\" BYPASSRLS lets it see all rows; if a part is meant, write source = { url = \"...\", "
+                       "row_security = true } and warehouse = { url = \"...\", row_security = true } in connections.lua", role);
+        else
+            lr_hint(e, "ALTER ROLE \"%s\" BYPASSRLS lets it see all rows; if a part is meant, write %s = { url = \"...\", "
+                       "row_security = true } in connections.lua", role, name);
+        return 1;
+    }
+    if (!refused_by(r, message, "ExecWithCheckOptions", "new row violates row-level security policy")) return 0;
+    lr_hint(e, "the policy's WITH CHECK refuses the row: leave it out with where, correct the policy, or load as a role with BYPASSRLS");
+    return 1;
+}
