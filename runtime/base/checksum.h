@@ -33,7 +33,11 @@ enum lr_form {
     LR_FORM_TEXT = 't',    /* byte for byte */
     LR_FORM_TRIMMED = 'c', /* without blanks at the end: character(n) */
     LR_FORM_TEXT_RECODED = 'u', /* the two as bytes: the other side's text is no UTF-8 */
-    LR_FORM_TRIMMED_RECODED = 'v'
+    LR_FORM_TRIMMED_RECODED = 'v',
+    LR_FORM_FOLDED = 'f',  /* ASCII letters without their case: a key that compares so */
+    LR_FORM_UUID = 'g',    /* hexadecimal digits, however they are written */
+    LR_FORM_NETWORK = 'k', /* an address; the full length of its prefix means nothing */
+    LR_FORM_ZONED = 'z'    /* a moment; without an offset in the job's zone */
 };
 
 /* A row's hash is the xor of its columns' hashes, mixed once more: the sum of a

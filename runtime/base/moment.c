@@ -102,6 +102,13 @@ lr_convert lr_convert_time(const lr_value *v, lr_kind to, int fraction, const lr
 
 /* ---- instants as text ---- */
 
+char *lr_format_reading(const lr_zone *z, int64_t us, char *out)
+{
+    int64_t local;
+    if (lr_is_midnight(z, us) || lr_exact_reading(z, us, &local) == 0) return lr_format_short(z, us, out);
+    return lr_format_offset(z, us, out);
+}
+
 /* Digits of a second that are shown: none or six, unless the form has its own number and that suffices. */
 static int shown_digits(int micro, int wanted)
 {

@@ -27,6 +27,10 @@ int lr_exact_instant(const lr_zone *z, int64_t local_us, int64_t *us);
 /* The local reading of an instant: 0, or -1 where another instant has the same. */
 int lr_exact_reading(const lr_zone *z, int64_t us, int64_t *local_us);
 
+/* As lr_format_short, but with the offset where the local reading occurs twice:
+ * only that tells the two apart. out needs 40 bytes. */
+char *lr_format_reading(const lr_zone *z, int64_t us, char *out);
+
 /* An instant in a form, 40 bytes; its length, or 0 where the form has no text
  * for it: a local time that occurs twice. */
 size_t lr_format_form(const lr_zone *z, int64_t us, const lr_time_form *form, char out[40]);

@@ -231,7 +231,9 @@ lr_loss lr_type_loss(const lr_type *from, const lr_type *to, unsigned *why)
 int lr_type_merges_values(const lr_type *from, const lr_type *to)
 {
     if (to->collation != NULL) return 1;
-    if (is_same(from, to) && !from->dynamic) return 0;
+    if (is_same(from, to) && !from->dynamic) return from->collation != NULL;
+    /* each value has a text of its own, unless a column of numbers reads it */
+    if (to->dynamic && !from->dynamic) return from->collation != NULL || (lr_kind_is_text(from->kind) && to->kind != LR_KIND_TEXT && to->kind != LR_KIND_ANY);
     if (from->kind == LR_KIND_INTEGER && lr_kind_is_number(to->kind)) return 0;
     if (from->kind != to->kind) return 1;
     switch (from->kind) {

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* The type that a row set's column has where its rows are read. */
 static lr_type type_at_home(const lr_comparison *p, const lr_place *home, const lr_field *f)
@@ -12,7 +13,29 @@ static lr_type type_at_home(const lr_comparison *p, const lr_place *home, const 
     return ours && !staged ? f->type : home->dialect->stage_type(&p->run->arena, &f->type);
 }
 
-static int add_column(lr_comparison *p, lr_deep *d, int field, int target)
+/* Local times of one type on both sides are compared as they are; else each is
+ * the instant that it is in the job's zone. */
+static int needs_zone(const lr_comparison *p, const lr_type *a, const lr_type *b)
+{
+    return !lr_zone_is_utc(p->run->job->zone) && (a->kind != b->kind || a->dynamic || b->dynamic);
+}
+
+/* A key is the same where the target says so: text is read as its type. */
+static void fold_key(const lr_type *target, lr_hashed *a, lr_hashed *b)
+{
+    int text = lr_kind_is_text(a->type.kind) || a->type.kind == LR_KIND_ANY;
+    if (text && target->kind == LR_KIND_UUID) a->form = b->form = LR_FORM_UUID;
+    else if (text && lr_kind_is_time(target->kind)) a->form = b->form = LR_FORM_ZONED;
+    else if (text && !a->type.dynamic && lr_kind_is_number(target->kind)) {
+        a->form = b->form = LR_FORM_DECIMAL;
+        a->as = target->native;
+    }
+    else if (text && target->kind == LR_KIND_OTHER) a->form = b->form = LR_FORM_NETWORK;
+    if (target->collation == NULL) return;
+    a->form = b->form = strcasecmp(target->collation, "RTRIM") == 0 ? LR_FORM_TRIMMED : LR_FORM_FOLDED;
+}
+
+static int add_column(lr_comparison *p, lr_deep *d, int field, int target, int is_key)
 {
     const lr_place *home = d->sides[0].place, *house = d->sides[1].place;
     lr_hashed *a = &d->sides[0].columns[d->n], *b = &d->sides[1].columns[d->n];
@@ -28,6 +51,9 @@ static int add_column(lr_comparison *p, lr_deep *d, int field, int target)
     if (p->rs->kind == LR_ROWS_EXTRACT && p->rs->staged == NULL && home->dialect->checksum == house->dialect->checksum &&
         home->dialect->checksum->probe == NULL && a->type.kind == b->type.kind)
         a->form = b->form = LR_FORM_ANY;
+    if (a->form == LR_FORM_MOMENT && needs_zone(p, &a->type, &b->type)) a->form = b->form = LR_FORM_ZONED;
+    if (is_key) fold_key(&b->type, a, b);
+    a->zone = b->zone = p->run->job->zone;
     a->seed = b->seed = ++d->n;
     return 1;
 }
@@ -43,19 +69,19 @@ static int read_columns(lr_comparison *p, lr_deep *d, const lr_arg *given, lr_er
     for (int i = 0; i < p->nkey; i++) {
         int field = lr_rowset_field(run, p->rs, p->key[i], e);
         if (field < 0) return -1;
-        add_column(p, d, field, lr_field_find(to, &p->target, p->key[i]));
+        add_column(p, d, field, lr_field_find(to, &p->target, p->key[i]), 1);
     }
     d->nkey = d->n;
     for (int i = 0; i < n; i++) {
         int field = lr_rowset_field(run, p->rs, pairs[i].source, e), target = lr_field_find(to, &p->target, pairs[i].target);
         if (field < 0) return -1;
         if (target < 0) return lr_fail(e, LR_FAILED, "%s has no column \"%s\"", p->name, pairs[i].target);
-        add_column(p, d, field, target);
+        add_column(p, d, field, target, 0);
     }
     lr_buf left = {0};
     for (int i = 0; given->type == LR_ARG_NONE && i < p->rs->n; i++) {
         int target = lr_field_find(to, &p->target, p->rs->fields[i].name);
-        if (target >= 0) add_column(p, d, i, target);
+        if (target >= 0) add_column(p, d, i, target, 0);
         else lr_buf_printf(&left, "%s%s", left.len > 0 ? ", " : "", p->rs->fields[i].name);
     }
     if (left.len > 0) lr_note(run, "not compared, since %s has no such column: %s", p->name, left.data);

@@ -1,6 +1,6 @@
 /* delete_missing: rows that the source has deleted, found by their keys alone. */
 #include "base/decimal.h"
-#include "primitive/target.h"
+#include "primitive/guard.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,7 +104,7 @@ static int spare_moved(lr_run *run, const lr_target *t, lr_table *missing, int64
     int possible = 0;
     int64_t before = *n;
     lr_table stage;
-    if (*n == 0 || lr_moved_on(run, t->source, t->key, t->nkey, &later, &possible, e) != 0) return *n == 0 ? 0 : -1;
+    if (*n == 0 || lr_moved_on(run, t->source, &t->rel, t->key, t->nkey, &later, &possible, e) != 0) return *n == 0 ? 0 : -1;
     if (!possible) return 0;
     for (int i = 0; i < t->nkey; i++) lr_sqlf(&left, i == 0 ? "SELECT \"missing\".%I" : ", \"missing\".%I", t->key[i]);
     lr_sqlf(&left, " FROM %T AS \"missing\"", missing);
@@ -144,8 +144,10 @@ static int delete_rows(lr_run *run, const lr_args *args, lr_target *t, const lr_
     const lr_dialect *d = run->session->warehouse->dialect;
     lr_sql keys = lr_sql_new(&run->arena), gone = lr_sql_new(&run->arena), delete = lr_sql_new(&run->arena);
     lr_table missing = {NULL, "lrun_stage"};
+    const lr_rowset *from;
     int64_t n = 0;
-    if (lr_rowset_only(run, t->source, t->key, t->nkey, &keys, e) != 0) return -1;
+    if (lr_rowset_only(run, t->source, t->key, t->nkey, &keys, &from, e) != 0) return -1;
+    if (lr_guard_keys(run, from, &t->rel, t->key, t->nkey, 1, &keys, e) != 0) return -1;
     t->rows = keys;
     if (lr_check_keys(run, t, NULL, 0, e) != 0 || refuse_target_nulls(run, t, inside, e) != 0) return -1;
     lr_sqlf(&gone, "SELECT ");

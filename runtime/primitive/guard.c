@@ -100,25 +100,29 @@ static int refuse_lossy(lr_run *run, const lr_target *t, lr_err *e)
     return got == 0 ? 0 : -1;
 }
 
-/* The rows with each column as the target's column writes it. */
-static void convert_rows(lr_run *run, lr_target *t)
+/* A column as the target's column writes it. */
+static int convert_column(lr_run *run, const lr_target *t, const char *name, lr_sql *list)
 {
-    const lr_dialect *d = run->session->warehouse->dialect;
+    lr_sql column = lr_sql_column(&run->arena, "rows", name);
+    int written = 0, done = 0;
+    while (written < t->n && strcmp(t->columns[written], name) != 0) written++;
+    if (written < t->n) {
+        passage p = passage_of(run, t, written);
+        done = run->session->warehouse->dialect->convert(list, &column, &p.from, p.to, &p.form, run->job->zone);
+    }
+    if (done) lr_sqlf(list, " AS %I", name);
+    else lr_sqlf(list, "%Q", &column);
+    return done;
+}
+
+static void convert_rows(lr_run *run, lr_target *t, int only_written)
+{
     lr_sql list = lr_sql_new(&run->arena), rows = lr_sql_new(&run->arena);
+    int n = only_written ? t->n : t->source->n;
     t->converted = 0;
-    for (int i = 0; i < t->source->n; i++) {
-        const char *name = t->source->fields[i].name;
-        lr_sql column = lr_sql_column(&run->arena, "rows", name);
+    for (int i = 0; i < n; i++) {
         lr_sqlf(&list, i == 0 ? "SELECT " : ", ");
-        int written = 0, done = 0;
-        while (written < t->n && strcmp(t->columns[written], name) != 0) written++;
-        if (written < t->n) {
-            passage p = passage_of(run, t, written);
-            done = d->convert(&list, &column, &p.from, p.to, &p.form, run->job->zone);
-        }
-        t->converted |= done;
-        if (done) lr_sqlf(&list, " AS %I", name);
-        else lr_sqlf(&list, "%Q", &column);
+        t->converted |= convert_column(run, t, only_written ? t->columns[i] : t->source->fields[i].name, &list);
     }
     if (!t->converted) return;
     lr_sqlf(&rows, "%Q FROM (%Q) AS \"rows\"", &list, &t->rows);
@@ -128,7 +132,20 @@ static void convert_rows(lr_run *run, lr_target *t)
 int lr_guard_rows(lr_run *run, lr_target *t, lr_err *e)
 {
     if (run->mode != LR_MODE_PLAN && refuse_lossy(run, t, e) != 0) return -1;
-    convert_rows(run, t);
+    convert_rows(run, t, 0);
+    return 0;
+}
+
+int lr_guard_keys(lr_run *run, const lr_rowset *rows, const lr_relation *rel, const char **key, int nkey, int refuse, lr_sql *keys, lr_err *e)
+{
+    lr_target t = {.source = (lr_rowset *)rows, .rel = *rel, .name = rel->table.name, .columns = key, .n = nkey, .key = key, .nkey = nkey, .rows = *keys};
+    /* marks what is found of the columns on a copy */
+    t.rel.fields = lr_alloc(&run->arena, (size_t)(rel->nfields + 1) * sizeof *t.rel.fields);
+    memcpy(t.rel.fields, rel->fields, (size_t)rel->nfields * sizeof *t.rel.fields);
+    if (lr_guard_forms(run, &t, e) != 0) return -1;
+    if (refuse && run->mode != LR_MODE_PLAN && refuse_lossy(run, &t, e) != 0) return -1;
+    convert_rows(run, &t, 1);
+    *keys = t.rows;
     return 0;
 }
 

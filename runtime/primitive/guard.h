@@ -11,6 +11,11 @@
  * each value in the target's type. A plan reads no row and refuses none. */
 int lr_guard_rows(lr_run *run, lr_target *t, lr_err *e);
 
+/* The same for a SELECT of the key's columns alone, which keys is and becomes:
+ * what they are compared with decides when two of them are the same. refuse: a
+ * key that the target cannot hold is an error. */
+int lr_guard_keys(lr_run *run, const lr_rowset *rows, const lr_relation *rel, const char **key, int nkey, int refuse, lr_sql *keys, lr_err *e);
+
 /* In a plan: notes on columns of which the run would refuse every value. */
 void lr_guard_foresee(lr_run *run, const lr_target *t);
 

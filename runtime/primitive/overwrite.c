@@ -6,7 +6,7 @@ static const lr_option overwrite_options[] = {
     LR_WRITE_OPTIONS,
     {"column", LR_ARG_STRING, 0, "the rows' time column", "the target's time column, where it is named otherwise"},
     {"partition", LR_ARG_MAP, 0, NULL, "narrows the partition: { region = \"EU\" }; else rows that where leaves out of the extract are deleted too"},
-    {"key", LR_ARG_STRING | LR_ARG_LIST, 0, NULL, "refuse a key that also lives outside the partition; primary key of a new target"},
+    {"key", LR_ARG_STRING | LR_ARG_LIST, 0, NULL, "refuse a duplicate key, and one that also lives outside the partition; primary key of a new target"},
     {"allow_empty", LR_ARG_BOOL, 0, "true", "false refuses an extract without rows"},
 };
 
@@ -211,6 +211,7 @@ static int overwrite(lr_run *run, const lr_args *args, lr_target *t, lr_result *
     if (lr_partition_sql(run, &t->rel, partition, more, e) != 0) return -1;
     lr_sqlf(&inside, "%Q", more);
     if (check_inside(run, t, column, &inside, partition, e) != 0) return -1;
+    if (nkey > 0 && lr_check_keys(run, t, lr_unique_key(d, &t->rel, key, nkey), 1, e) != 0) return -1;
     if (check_moved(run, t, &inside, e) != 0) return -1;
     if (!lr_arg_bool(lr_arg_of(p, args, "allow_empty"), 1)) {
         if (empty(run, t, &is_empty, e) != 0) return -1;

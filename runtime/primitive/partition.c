@@ -1,6 +1,6 @@
 /* The rows of a target that a write is about: those in the window of the rows,
  * and in a partition; and the keys that have moved on out of it. */
-#include "primitive/target.h"
+#include "primitive/guard.h"
 #include <string.h>
 
 /* Bounds in the form of the target's column. */
@@ -60,7 +60,7 @@ int lr_partition_sql(lr_run *run, const lr_relation *rel, const lr_arg *partitio
     return 0;
 }
 
-int lr_moved_on(lr_run *run, lr_rowset *rows, const char **key, int nkey, lr_sql *out, int *possible, lr_err *e)
+int lr_moved_on(lr_run *run, lr_rowset *rows, const lr_relation *target, const char **key, int nkey, lr_sql *out, int *possible, lr_err *e)
 {
     lr_rowset *x = lr_rowset_extract(rows);
     *possible = nkey > 0 && x->relation.exists && x->window != NULL && x->bounds.stop.set;
@@ -92,5 +92,6 @@ int lr_moved_on(lr_run *run, lr_rowset *rows, const char **key, int nkey, lr_sql
     after.stop.set = 0;
     lr_sqlf(&later->from, " FROM %T WHERE ", &x->relation.table);
     x->place->dialect->within(&later->from, &by, &after);
-    return lr_rowset_sql(run, later, out, e);
+    if (lr_rowset_sql(run, later, out, e) != 0) return -1;
+    return lr_guard_keys(run, later, target, key, nkey, 0, out, e);
 }

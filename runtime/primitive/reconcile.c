@@ -212,7 +212,7 @@ static int leave_moved(lr_comparison *p, const lr_sql *stored, lr_sql *without, 
     lr_sql later = lr_sql_new(&run->arena);
     int64_t all, left;
     int possible = 0;
-    if (lr_moved_on(run, p->rs, p->key, p->nkey, &later, &possible, e) != 0) return -1;
+    if (lr_moved_on(run, p->rs, &p->target, p->key, p->nkey, &later, &possible, e) != 0) return -1;
     if (!possible) return 0;
     *without = lr_sql_new(&run->arena);
     warehouse_rows(p, &later, without);

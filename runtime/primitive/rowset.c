@@ -40,6 +40,13 @@ lr_type lr_rowset_type(lr_run *run, const lr_rowset *rs, int field)
         return w->dialect->stage_type(&run->arena, own);
     for (int i = 0; rs->kind != LR_ROWS_EXTRACT && rs->origins != NULL && rs->origins[field] != NULL && i < rs->input->n; i++)
         if (strcmp(rs->input->fields[i].name, rs->origins[field]) == 0) return lr_rowset_type(run, rs->input, i);
+    /* what SQLite computes has lived under no column yet */
+    if (rs->kind == LR_ROWS_GROUP && own->dynamic) {
+        lr_type computed = lr_type_none();
+        computed.dynamic = 1;
+        computed.engine = own->engine;
+        return computed;
+    }
     return *own;
 }
 
@@ -147,14 +154,19 @@ static lr_rowset *narrowed(lr_run *run, const lr_rowset *rs, const int *at, int 
     return few;
 }
 
-int lr_rowset_only(lr_run *run, lr_rowset *rs, const char **columns, int n, lr_sql *q, lr_err *e)
+int lr_rowset_only(lr_run *run, lr_rowset *rs, const char **columns, int n, lr_sql *q, const lr_rowset **from, lr_err *e)
 {
     int *at = lr_alloc(&run->arena, (size_t)(n + 1) * sizeof *at);
     for (int i = 0; i < n; i++) {
         at[i] = lr_rowset_field(run, rs, columns[i], e);
         if (at[i] < 0) return -1;
     }
-    if (rs->kind == LR_ROWS_EXTRACT && rs->staged == NULL) return lr_rowset_sql(run, narrowed(run, rs, at, n), q, e);
+    *from = rs;
+    if (rs->kind == LR_ROWS_EXTRACT && rs->staged == NULL) {
+        lr_rowset *few = narrowed(run, rs, at, n);
+        *from = few;
+        return lr_rowset_sql(run, few, q, e);
+    }
     lr_sql inner = lr_sql_new(&run->arena);
     if (lr_rowset_sql(run, rs, &inner, e) != 0) return -1;
     for (int i = 0; i < n; i++) lr_sqlf(q, i == 0 ? "SELECT %I" : ", %I", rs->fields[at[i]].name);

@@ -24,7 +24,7 @@ typedef struct lr_feed {
     const lr_driver *source, *into;
     lr_cursor *cursor;
     lr_sink *sink;
-    lr_value *instants; /* room for a row, where a function gives instants back as text; or NULL */
+    lr_value *given; /* room for a row, where a function gives instants or decimals back as text; or NULL */
 } lr_feed;
 
 typedef int (*lr_map_fn)(void *arg, lr_feed *feed, lr_err *e);
@@ -63,6 +63,7 @@ typedef struct lr_rowset {
 
     /* join: what to check before its rows are used */
     struct lr_join *join;
+    int carries;              /* its columns come through from the input as they are */
     int drop_unmatched, keep_unmatched;
     const char *dimension;
 
@@ -88,8 +89,9 @@ int lr_rowset_prepare(lr_run *run, lr_rowset *rs, lr_err *e);
  * are elsewhere or pass through a function are staged first. */
 int lr_rowset_sql(lr_run *run, lr_rowset *rs, lr_sql *q, lr_err *e);
 
-/* As lr_rowset_sql, of some columns: no other is read from where the rows are. */
-int lr_rowset_only(lr_run *run, lr_rowset *rs, const char **columns, int n, lr_sql *q, lr_err *e);
+/* As lr_rowset_sql, of some columns: no other is read from where the rows are.
+ * *from has their types (lr_rowset_type). */
+int lr_rowset_only(lr_run *run, lr_rowset *rs, const char **columns, int n, lr_sql *q, const lr_rowset **from, lr_err *e);
 
 /* A SELECT of the rows where they are read best: an extract at its own
  * connection, so that nothing is moved only to be looked at; else at the

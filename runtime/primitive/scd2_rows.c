@@ -72,6 +72,7 @@ int lr_scd2_derive(lr_scd2_work *w, lr_rowset *input, lr_err *e)
     w->rows = rs;
     rs->kind = LR_ROWS_GROUP;
     rs->prepared = 1; /* every type is known */
+    rs->carries = 1;
     rs->where = input->where;
     rs->title = input->title;
     rs->input = input;

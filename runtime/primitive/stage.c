@@ -1,6 +1,7 @@
 /* The pump: rows from a cursor, through a function where there is one, into a
  * table at the warehouse that only this run sees: a temporary one, or, where the
  * role may make none, one in the ledger's schema that the transaction drops. */
+#include "base/decimal.h"
 #include "primitive/rowset.h"
 #include <string.h>
 #include <unistd.h>
@@ -44,6 +45,13 @@ void lr_stage_made(lr_run *run, const lr_table *t)
     run->stages = stage;
 }
 
+/* Another target may take the rows too: what this one would cut from a text stays,
+ * and where only the engine's own cast tells what is lost, it is asked later. */
+static int is_stageable(const lr_type *t)
+{
+    return t->kind != LR_KIND_PADDED && !t->cuts;
+}
+
 /* Its columns have the warehouse's types, wide enough for every value. */
 static int make_table(lr_run *run, lr_rowset *rs, const char **quoted, lr_column **columns, const lr_table **name, lr_err *e)
 {
@@ -56,8 +64,7 @@ static int make_table(lr_run *run, lr_rowset *rs, const char **quoted, lr_column
         fields[i].name = rs->fields[i].name;
         fields[i].type = w->dialect->stage_type(&run->arena, &rs->fields[i].type);
         int at = rs->like != NULL ? lr_field_find(w->dialect, rs->like, fields[i].name) : -1;
-        /* another target may take the rows too: what this one would cut from a text stays */
-        if (at >= 0 && fields[i].type.native[0] != 0 && rs->like->fields[at].type.kind != LR_KIND_PADDED) fields[i].type = rs->like->fields[at].type;
+        if (at >= 0 && fields[i].type.native[0] != 0 && is_stageable(&rs->like->fields[at].type)) fields[i].type = rs->like->fields[at].type;
         types[i] = fields[i].type;
         (*columns)[i].name = fields[i].name;
         (*columns)[i].type = fields[i].type;
@@ -83,19 +90,21 @@ static int is_instant(const lr_field *f)
     return f->type.kind == LR_KIND_INSTANT && f->type.engine != NULL && !f->type.dynamic;
 }
 
-/* A function has instants as text, and gives them back as it: they are instants
- * again, so that the target writes them in its own form. */
+/* A function has instants and decimals as text, and gives them back as it: they
+ * are what they were, so that the target takes them as such. */
 static int feed_put(lr_feed *feed, const lr_value *row, lr_err *e)
 {
     lr_time t;
-    if (feed->instants == NULL) return feed->into->put(feed->sink, row, e);
+    if (feed->given == NULL) return feed->into->put(feed->sink, row, e);
     for (int i = 0; i < feed->rs->n; i++) {
-        lr_value *v = &feed->instants[i];
+        lr_value *v = &feed->given[i];
         *v = row[i];
-        if (v->type != LR_TEXT || !is_instant(&feed->rs->fields[i])) continue;
+        if (v->type != LR_TEXT) continue;
+        if (feed->rs->fields[i].type.kind == LR_KIND_DECIMAL && lr_is_decimal(v->s.p, v->s.n)) v->type = LR_DECIMAL;
+        if (!is_instant(&feed->rs->fields[i])) continue;
         if (lr_time_parse(v->s.p, v->s.n, lr_zone_utc(), &t) == 0 && t.has_offset && t.sub == 0) *v = (lr_value){.type = LR_TIMESTAMPTZ, .i = t.us};
     }
-    return feed->into->put(feed->sink, feed->instants, e);
+    return feed->into->put(feed->sink, feed->given, e);
 }
 
 static int pump(lr_feed *feed, lr_err *e)
@@ -164,7 +173,7 @@ static int fill(lr_run *run, lr_rowset *rs, const lr_place *place, const lr_sql 
     const lr_place *w = run->session->warehouse;
     lr_feed feed = {.rs = rs, .next = feed_next, .put = feed_put, .source = place->driver, .into = w->driver};
     for (int i = 0; rs->map != NULL && i < rs->n; i++)
-        if (is_instant(&rs->fields[i]) && feed.instants == NULL) feed.instants = lr_alloc(&run->arena, (size_t)rs->n * sizeof *feed.instants);
+        if ((is_instant(&rs->fields[i]) || rs->fields[i].type.kind == LR_KIND_DECIMAL) && feed.given == NULL) feed.given = lr_alloc(&run->arena, (size_t)rs->n * sizeof *feed.given);
     int failed = lr_scan(run, place, rows, apart, &feed.cursor, e);
     if (failed == 0) failed = w->driver->sink(w->conn, quoted, columns, rs->n, run->job->zone, apart, &feed.sink, e);
     if (failed == 0) failed = pump(&feed, e);

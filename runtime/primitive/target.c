@@ -102,11 +102,18 @@ static const lr_relation *keep_relation(lr_run *run, const lr_relation *r)
 
 /* Staged for a target, values are checked against its columns as they come. The
  * columns of a join, and a dimension's, come through from below. */
+static int cuts_fields(const lr_target *t)
+{
+    for (int i = 0; i < t->rel.nfields; i++)
+        if (t->rel.fields[i].type.cuts) return 1;
+    return 0;
+}
+
 static void stage_like(lr_run *run, lr_target *t)
 {
     const lr_relation *like = t->rel.exists ? keep_relation(run, &t->rel) : NULL;
     t->source->like = like;
-    for (lr_rowset *rs = t->source; rs->input != NULL && rs->kind == LR_ROWS_JOIN; rs = rs->input) rs->input->like = like;
+    for (lr_rowset *rs = t->source; rs->input != NULL && (rs->kind == LR_ROWS_JOIN || rs->carries); rs = rs->input) rs->input->like = like;
 }
 
 static void stamp_field(lr_run *run, const lr_target *t, lr_field *out)
@@ -362,7 +369,7 @@ int lr_target_open_without(lr_run *run, const lr_primitive *p, const lr_args *ar
     if (match_columns(run, t, new_columns, e) != 0) return -1;
     if (lr_guard_forms(run, t, e) != 0 || lr_guard_stamp(run, t, e) != 0) return -1;
     lr_guard_foresee(run, t);
-    t->direct = may_be_direct && w->dialect->checks_rows && !t->rel.policies && lr_rowset_direct(run, t->source);
+    t->direct = may_be_direct && w->dialect->checks_rows && !t->rel.policies && lr_rowset_direct(run, t->source) && !cuts_fields(t);
     return t->direct ? 0 : lr_target_rows(run, t, e);
 }
 

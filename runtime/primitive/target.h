@@ -119,7 +119,7 @@ int lr_target_inside(lr_run *run, const lr_target *t, const char *column, lr_sql
 
 /* A SELECT of the keys that the source's snapshot has past the window by now; not
  * possible where the rows are no table's, or have no window that ends. */
-int lr_moved_on(lr_run *run, lr_rowset *rows, const char **key, int nkey, lr_sql *out, int *possible, lr_err *e);
+int lr_moved_on(lr_run *run, lr_rowset *rows, const lr_relation *target, const char **key, int nkey, lr_sql *out, int *possible, lr_err *e);
 
 /* Rows that are a part of their table, for a write that takes the keys they lack
  * for gone: refused without a partition; with a window only noted. loss says what

@@ -1,6 +1,7 @@
 /* What the writes share: key checks, the INSERT, and the account of a write. */
 #include "primitive/target.h"
 #include <string.h>
+#include <strings.h>
 
 int lr_rows_unique(const lr_rowset *rs, const char *const *key, int nkey)
 {
@@ -26,6 +27,15 @@ static int proven_unique(const lr_target *t, const lr_key *unique)
 {
     for (int i = 0; unique != NULL && i < unique->n; i++)
         if (unique->collations[i] != NULL) return 0;
+    /* what the source tells apart may be the same here: 'Tag' and 'tag' in citext */
+    for (int i = 0; i < t->nkey; i++) {
+        const lr_field *ours = NULL, *theirs = NULL;
+        for (int f = 0; f < t->rel.nfields; f++)
+            if (strcasecmp(t->rel.fields[f].name, t->key[i]) == 0) ours = &t->rel.fields[f];
+        for (int f = 0; f < t->source->n; f++)
+            if (strcmp(t->source->fields[f].name, t->key[i]) == 0) theirs = &t->source->fields[f];
+        if (ours != NULL && theirs != NULL && lr_type_merges_values(&theirs->type, &ours->type)) return 0;
+    }
     return lr_rows_unique(t->source, t->key, t->nkey);
 }
 
@@ -53,13 +63,28 @@ static int check_key_nulls(lr_run *run, const lr_target *t, lr_err *e)
     return 0;
 }
 
+/* How the target compares a column of the key; NULL where no word is needed. */
+static const char *key_collation(const lr_run *run, const lr_target *t, const lr_key *unique, const char *name)
+{
+    const lr_dialect *d = run->session->warehouse->dialect;
+    int at = lr_field_find(d, &t->rel, name);
+    for (int j = 0; unique != NULL && j < unique->n; j++)
+        if (unique->collations[j] != NULL && lr_name_equal(d, unique->columns[j], name)) return unique->collations[j];
+    if (at < 0) return NULL;
+    const lr_type *type = &t->rel.fields[at].type;
+    if (type->collation != NULL) return type->kind != LR_KIND_OTHER ? type->collation : NULL;
+    /* the rows' column may bring one of its own */
+    for (int f = 0; type->dynamic && f < t->source->n; f++)
+        if (strcmp(t->source->fields[f].name, name) == 0 && t->source->fields[f].type.collation != NULL) return "BINARY";
+    return NULL;
+}
+
 void lr_key_list(const lr_run *run, const lr_target *t, const lr_key *unique, lr_sql *q)
 {
     for (int i = 0; i < t->nkey; i++) {
+        const char *collation = key_collation(run, t, unique, t->key[i]);
         lr_sqlf(q, i == 0 ? "%I" : ", %I", t->key[i]);
-        for (int j = 0; unique != NULL && j < unique->n; j++)
-            if (unique->collations[j] != NULL && lr_name_equal(run->session->warehouse->dialect, unique->columns[j], t->key[i]))
-                lr_sqlf(q, " COLLATE %I", unique->collations[j]);
+        if (collation != NULL) lr_sqlf(q, " COLLATE %I", collation);
     }
 }
 

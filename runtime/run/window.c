@@ -363,7 +363,7 @@ const char *lr_edge_text(lr_run *run, const lr_edge *edge)
     if (!edge->set) return NULL;
     if (edge->exact && edge->value.type == LR_INT) return lr_value_text(&run->arena, &edge->value);
     const lr_zone *z = run->job->zone;
-    if (edge->exact) return lr_dup(&run->arena, lr_format_instant(z, edge->us, text));
+    if (edge->exact && (lr_zone_is_utc(z) || lr_is_midnight(z, edge->us))) return lr_dup(&run->arena, lr_format_instant(z, edge->us, text));
     /* a local hour may occur twice: only its offset tells which */
     if (!lr_zone_is_utc(z) && !lr_is_midnight(z, edge->us)) return lr_dup(&run->arena, lr_format_offset(z, edge->us, text));
     return lr_dup(&run->arena, lr_format_short(z, edge->us, text));

@@ -4,6 +4,7 @@
 #define LRUN_SQL_CHECKSUM_H
 
 #include "base/checksum.h"
+#include "base/calendar.h"
 #include "sql/sql.h"
 
 typedef struct lr_hashed {
@@ -11,6 +12,8 @@ typedef struct lr_hashed {
     lr_type type, beside; /* of this column, and of the other side's */
     enum lr_form form;
     int seed;
+    const lr_zone *zone; /* of LR_FORM_ZONED */
+    const char *as;      /* the engine's type that text is read as, or NULL */
 } lr_hashed;
 
 typedef struct lr_checksum {

@@ -1,6 +1,7 @@
 /* Checksums of rows in PostgreSQL, by its own hash functions. No value becomes
  * text but where it is text: that takes longer than all the rest. */
 #include "sql/checksum.h"
+#include "sql/postgres.h"
 
 /* numeric's hash leaves the sign out, and tells NaN from no infinity. */
 static void decimal(lr_sql *q, const char *cast, const lr_hashed *c)
@@ -27,6 +28,15 @@ static void text(lr_sql *q, const lr_hashed *c)
     lr_sqlf(q, "%s%s COLLATE \"C\", %d)", trimmed ? ", ' ')" : "", recoded ? ", 'UTF8'), 'hex')" : "", c->seed);
 }
 
+static void zoned(lr_sql *q, const lr_hashed *c)
+{
+    lr_sql local = lr_sql_new(q->arena), column = lr_sql_column(q->arena, NULL, c->name);
+    lr_sqlf(&local, lr_kind_is_text(c->type.kind) ? "%I::text" : "%I::timestamp", c->name);
+    lr_sql at = c->type.kind == LR_KIND_INSTANT       ? column
+                : lr_kind_is_text(c->type.kind) ? lr_postgres_text_instant(&local, c->zone) : lr_postgres_instant(&local, c->zone);
+    lr_sqlf(q, "timestamp_hash_extended(%Q AT TIME ZONE 'UTC', %d)", &at, c->seed);
+}
+
 static void hash(lr_sql *q, const lr_hashed *c)
 {
     int real = c->type.kind == LR_KIND_REAL, shorter = real && c->type.bits == 32, beside = c->beside.kind == LR_KIND_REAL && c->beside.bits == 32;
@@ -38,7 +48,7 @@ static void hash(lr_sql *q, const lr_hashed *c)
         lr_sqlf(q, c->type.kind == LR_KIND_BOOL ? "hashint4extended(%d, %I::int4::int8)" : "hashint4extended(%d, %I::int8)", c->seed, c->name);
         break;
     case LR_FORM_DECIMAL:
-        decimal(q, real ? "::text::numeric" : c->type.kind == LR_KIND_BOOL ? "::int4::numeric" : "::numeric", c);
+        decimal(q, c->as != NULL ? "::text::numeric" : real ? "::text::numeric" : c->type.kind == LR_KIND_BOOL ? "::int4::numeric" : "::numeric", c);
         break;
     case LR_FORM_REAL:
         /* 0.1 of 4 bytes is copied as 0.1, not as its exact value */
@@ -53,6 +63,19 @@ static void hash(lr_sql *q, const lr_hashed *c)
         lr_sqlf(q, c->type.kind == LR_KIND_INSTANT ? "timestamp_hash_extended(%I AT TIME ZONE 'UTC', %d)"
                                                 : "timestamp_hash_extended(%I::timestamp, %d)",
                 c->name, c->seed);
+        break;
+    case LR_FORM_ZONED:
+        zoned(q, c);
+        break;
+    case LR_FORM_UUID:
+        lr_sqlf(q, "hashtextextended(lower(regexp_replace(%I::text, '[^0-9A-Fa-f]', '', 'g')) COLLATE \"C\", %d)", c->name, c->seed);
+        break;
+    case LR_FORM_NETWORK:
+        lr_sqlf(q, "hashtextextended(CASE WHEN %I IS NOT NULL THEN regexp_replace(regexp_replace(concat(%I), '^([0-9.]+)/32$', '\\1'), "
+                   "'^([0-9a-f.]*:[0-9a-f:.]*)/128$', '\\1') END COLLATE \"C\", %d)", c->name, c->name, c->seed);
+        break;
+    case LR_FORM_FOLDED:
+        lr_sqlf(q, "hashtextextended(lower(%I::text COLLATE \"C\"), %d)", c->name, c->seed);
         break;
     case LR_FORM_BYTES:
         lr_sqlf(q, "hashtextextended(encode(%I, 'hex') COLLATE \"C\", %d)", c->name, c->seed);

@@ -185,7 +185,9 @@ static void lossy_form(lr_sql *q, const lr_sql *expr, const lr_type *from, const
         return;
     }
     int digits = to->fraction >= 0 ? to->fraction : to->scale;
-    if (to->length >= 0) lr_sqlf(q, "octet_length(%Q) > %d", &text, to->length);
+    /* only intervals keep some fields; what has a length has its text word for word */
+    if (to->cuts) lr_sqlf(q, "CAST(%Q AS interval)::text IS DISTINCT FROM CAST(CAST(%Q AS interval) AS %s)::text", &text, &text, to->native);
+    else if (to->length >= 0) lr_sqlf(q, "CAST(%Q AS %s)::text IS DISTINCT FROM %Q", &text, to->native, &text);
     else if (digits >= 0) lr_sqlf(q, "%Q ~ '[.][0-9]{%d}[0-9]*[1-9]'", &text, digits);
     else lr_sqlf(q, "false");
 }

@@ -43,30 +43,32 @@ lr_sql lr_postgres_local(const lr_sql *instant, const lr_zone *z)
     return at_zone(instant, z);
 }
 
+/* The expression stands once in the text, however deep such pieces are nested. */
 lr_sql lr_postgres_instant(const lr_sql *local, const lr_zone *z)
 {
-    lr_sql plain = at_zone(local, z);
+    lr_sql l = lr_sql_column(local->arena, "z", "l"), p = lr_sql_column(local->arena, "z", "p");
     shifts s = shifts_of(z);
-    if (s.n == 0) return plain;
-    lr_sql out = lr_sql_new(local->arena);
-    lr_sqlf(&out, "(CASE");
+    if (s.n == 0) return at_zone(local, z);
+    lr_sql out = lr_sql_new(local->arena), inner = lr_sql_column(local->arena, "y", "l"), plain = at_zone(&inner, z);
+    lr_sqlf(&out, "(SELECT CASE");
     for (int i = 0; i < s.n; i++) {
-        lr_sql before = moved(&plain, -s.us[i]), again = at_zone(&before, z);
-        lr_sqlf(&out, " WHEN %Q = %Q THEN %Q", &again, local, &before);
+        lr_sql before = moved(&p, -s.us[i]), again = at_zone(&before, z);
+        lr_sqlf(&out, " WHEN %Q = %Q THEN %Q", &again, &l, &before);
     }
-    lr_sqlf(&out, " ELSE %Q END)", &plain);
+    lr_sqlf(&out, " ELSE %Q END FROM (SELECT \"y\".\"l\", %Q AS \"p\" FROM (SELECT %Q AS \"l\") AS \"y\") AS \"z\")", &p, &plain, local);
     return out;
 }
 
 void lr_postgres_inexact_local(lr_sql *q, const lr_sql *local, const lr_zone *z)
 {
-    lr_sql plain = at_zone(local, z), back = at_zone(&plain, z);
+    lr_sql l = lr_sql_column(q->arena, "z", "l"), p = lr_sql_column(q->arena, "z", "p"), inner = lr_sql_column(q->arena, "y", "l"),
+           plain = at_zone(&inner, z), back = at_zone(&p, z);
     shifts s = shifts_of(z);
-    lr_sqlf(q, "(%Q <> %Q", &back, local);
+    lr_sqlf(q, "(SELECT %Q <> %Q", &back, &l);
     for (int i = 0; i < s.n; i++)
         for (int side = -1; side <= 1; side += 2) {
-            lr_sql other = moved(&plain, side * s.us[i]), reading = at_zone(&other, z);
-            lr_sqlf(q, " OR %Q = %Q", &reading, local);
+            lr_sql other = moved(&p, side * s.us[i]), reading = at_zone(&other, z);
+            lr_sqlf(q, " OR %Q = %Q", &reading, &l);
         }
-    lr_sqlf(q, ")");
+    lr_sqlf(q, " FROM (SELECT \"y\".\"l\", %Q AS \"p\" FROM (SELECT %Q AS \"l\") AS \"y\") AS \"z\")", &plain, local);
 }

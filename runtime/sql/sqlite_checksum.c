@@ -4,6 +4,17 @@
 /* A function takes at most 127 arguments. */
 #define MOST 120
 
+/* A time that is compared in a zone comes as its instant. */
+static void argument(lr_sql *q, const lr_hashed *c)
+{
+    if (c->form != LR_FORM_ZONED) {
+        lr_sqlf(q, ", %I", c->name);
+        return;
+    }
+    lr_value zone = lr_text(lr_zone_name(c->zone));
+    lr_sqlf(q, ", coalesce(lrun_try_us(%I, %V), %I)", c->name, &zone, c->name);
+}
+
 static void fold(lr_sql *q, const lr_hashed *columns, int n)
 {
     for (int from = 0; from == 0 || from < n; from += MOST) {
@@ -15,7 +26,7 @@ static void fold(lr_sql *q, const lr_hashed *columns, int n)
         /* SQLite's own SQL has no xor to join the parts */
         if (n > MOST) lr_sqlf(q, from == 0 ? "lrun_xor(" : ", ");
         lr_sqlf(q, "lrun_fold(%d, %V", count > 0 ? columns[from].seed : 0, &letters);
-        for (int i = 0; i < count; i++) lr_sqlf(q, ", %I", columns[from + i].name);
+        for (int i = 0; i < count; i++) argument(q, &columns[from + i]);
         lr_sqlf(q, ")");
     }
     if (n > MOST) lr_sqlf(q, ")");

@@ -73,7 +73,8 @@ static lr_type sum_of(lr_arena *a, const lr_type *of)
     if (of->kind == LR_KIND_REAL) return lr_sqlite_type("REAL");
     /* digits without a limit are kept as text, and so is their sum */
     if (of->kind == LR_KIND_DECIMAL && !of->dynamic && lr_sqlite_type_for(a, of).kind == LR_KIND_TEXT) return lr_sqlite_type("TEXT");
-    return lr_sqlite_type("NUMERIC");
+    /* of an expression only the values tell: they stay what they are */
+    return of->kind == LR_KIND_DECIMAL ? lr_sqlite_type("NUMERIC") : lr_sqlite_type("");
 }
 
 lr_type lr_sqlite_aggregate(lr_arena *a, const char *text, const lr_field *fields, int n, const char **as)

@@ -110,6 +110,8 @@ static int put_int(lr_sink *s, const lr_value *row, int at, kind k, lr_err *e)
         int whole = lr_sum_text(&sum, v->s.p, v->s.n, 1) == 0 && lr_sum_is_int64(&sum, &i);
         lr_sum_free(&sum);
         if (!whole) return refuse(s, row, at, "", e);
+    } else if (v->type == LR_REAL && v->r > -9.2e18 && v->r < 9.2e18 && v->r == (double)(int64_t)v->r) {
+        i = (int64_t)v->r;
     } else if (v->type != LR_INT && v->type != LR_BOOL) {
         return refuse(s, row, at, "", e);
     }

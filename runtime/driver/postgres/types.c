@@ -76,6 +76,10 @@ void lr_pg_type(const char *native, int64_t number, int modifier, lr_type *out)
     case PG_MONEY:
         out->scale = 2;
         break;
+    case PG_BIT:
+    case PG_VARBIT:
+        if (modifier > 0) out->length = modifier;
+        break;
     case PG_NAME:
         out->length = 63;
         break;

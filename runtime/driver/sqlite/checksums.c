@@ -214,6 +214,50 @@ static int hash_text(sqlite3_value *v, int trimmed, int recoded, int64_t seed, i
     return 1;
 }
 
+static int hash_folded(sqlite3_value *v, int64_t seed, int64_t *out)
+{
+    if (sqlite3_value_type(v) != SQLITE_TEXT) return hash_text(v, 0, 0, seed, out);
+    text t = text_of(v);
+    char *lower = lr_malloc(t.n + 1);
+    for (size_t i = 0; i < t.n; i++) lower[i] = (char)(t.p[i] >= 'A' && t.p[i] <= 'Z' ? t.p[i] + 'a' - 'A' : t.p[i]);
+    *out = lr_hash_bytes(lower, t.n, seed);
+    free(lower);
+    return 1;
+}
+
+/* 32 hexadecimal digits in whatever groups. */
+static int hash_uuid(sqlite3_value *v, int64_t seed, int64_t *out)
+{
+    char digits[32];
+    size_t n = 0;
+    text t = sqlite3_value_type(v) == SQLITE_TEXT ? text_of(v) : (text){"", 0};
+    for (size_t i = 0; i < t.n; i++) {
+        char c = t.p[i];
+        if (c == '{' || c == '}' || c == '-') continue;
+        if (c >= 'A' && c <= 'F') c = (char)(c + 'a' - 'A');
+        if (n == sizeof digits || !((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) return 0;
+        digits[n++] = c;
+    }
+    if (n < sizeof digits) return 0;
+    *out = lr_hash_bytes(digits, n, seed);
+    return 1;
+}
+
+/* "10.0.0.1/32" is "10.0.0.1", as inet prints it. */
+static int hash_network(sqlite3_value *v, int64_t seed, int64_t *out)
+{
+    if (sqlite3_value_type(v) != SQLITE_TEXT) return hash_text(v, 0, 0, seed, out);
+    text t = text_of(v);
+    size_t digits = 0, all = 0;
+    int colon = 0;
+    while (digits < t.n && strchr("0123456789.", t.p[digits]) != NULL && t.p[digits] != 0) digits++;
+    for (; all < t.n && t.p[all] != 0 && strchr("0123456789abcdef.:", t.p[all]) != NULL; all++) colon |= t.p[all] == ':';
+    if (digits > 0 && digits + 3 == t.n && memcmp(t.p + digits, "/32", 3) == 0) t.n = digits;
+    else if (colon && all + 4 == t.n && memcmp(t.p + all, "/128", 4) == 0) t.n = all;
+    *out = lr_hash_bytes(t.p, t.n, seed);
+    return 1;
+}
+
 static int is_whole(double d)
 {
     return d == floor(d) && fabs(d) < 9e18;
@@ -265,6 +309,19 @@ static int64_t hash_value(sqlite3_value *v, char form, int64_t seed)
     case LR_FORM_MOMENT:
         known = moment_of(v, &us);
         if (known) out = lr_hash_moment(us, seed);
+        break;
+    case LR_FORM_ZONED:
+        known = class == SQLITE_INTEGER || moment_of(v, &us);
+        if (known) out = lr_hash_moment(class == SQLITE_INTEGER ? sqlite3_value_int64(v) : us, seed);
+        break;
+    case LR_FORM_UUID:
+        known = hash_uuid(v, seed, &out);
+        break;
+    case LR_FORM_NETWORK:
+        known = hash_network(v, seed, &out);
+        break;
+    case LR_FORM_FOLDED:
+        known = hash_folded(v, seed, &out);
         break;
     case LR_FORM_BYTES:
         known = class == SQLITE_BLOB || class == SQLITE_TEXT;

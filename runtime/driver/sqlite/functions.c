@@ -3,7 +3,8 @@
  *   lrun_us(value, mode, zone)      microseconds since 1970 UTC; NULL for NULL;
  *                                   an error where the value is no time
  *   lrun_moment(value, mode, zone)  the instant as text of the zone's clock, a bare
- *                                   date at midnight
+ *                                   date at midnight, with its offset in an hour
+ *                                   that comes twice
  *   lrun_try_us(value, zone)        as lrun_us for ISO text, else NULL
  *   lrun_misplaced(value, mode, zone, start, its instant, start_open, stop, its instant, stop_closed)
  *                                   1 where comparing the stored form with the
@@ -121,7 +122,7 @@ static void fn_moment(sqlite3_context *ctx, int n, sqlite3_value **v)
     if (to_instant(v[0], mode, z, &t) != 0)
         describe_value(ctx, v[0], "is no time that lrun can read");
     else
-        sqlite3_result_text(ctx, lr_format_short(z, t.us, text), -1, SQLITE_TRANSIENT);
+        sqlite3_result_text(ctx, lr_format_reading(z, t.us, text), -1, SQLITE_TRANSIENT);
 }
 
 static void fn_try_us(sqlite3_context *ctx, int n, sqlite3_value **v)
