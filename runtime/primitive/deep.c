@@ -6,11 +6,10 @@
 #include <strings.h>
 
 /* The type that a row set's column has where its rows are read. */
-static lr_type type_at_home(const lr_comparison *p, const lr_place *home, const lr_field *f)
+static lr_type type_at_home(const lr_comparison *p, const lr_place *home, int field)
 {
-    int staged = p->rs->kind == LR_ROWS_EXTRACT && p->rs->staged != NULL;
-    int ours = f->type.engine != NULL && strcmp(f->type.engine, home->dialect->name) == 0;
-    return ours && !staged ? f->type : home->dialect->stage_type(&p->run->arena, &f->type);
+    if (home->conn == p->run->session->warehouse->conn) return lr_rowset_type(p->run, p->rs, field);
+    return p->rs->fields[field].type;
 }
 
 /* Local times of one type on both sides are compared as they are; else each is
@@ -43,7 +42,7 @@ static int add_column(lr_comparison *p, lr_deep *d, int field, int target, int i
     b->name = p->target.fields[target].name;
     for (int i = 0; i < d->n; i++)
         if (strcmp(d->sides[0].columns[i].name, a->name) == 0) return 0;
-    a->type = b->beside = type_at_home(p, home, &p->rs->fields[field]);
+    a->type = b->beside = type_at_home(p, home, field);
     b->type = a->beside = p->target.fields[target].type;
     a->form = b->form = lr_checksum_form(&a->type, &b->type);
     /* SQLite beside SQLite keeps what it is given; rows on their way through a

@@ -192,7 +192,7 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
     if (lr_rowset_field(run, facts, at, e) < 0) return -1;
     if (dim_column(run, &dim, from, e) < 0 || dim_column(run, &dim, to, e) < 0) return -1;
     lr_join *j = lr_alloc(&run->arena, sizeof *j);
-    *j = (lr_join){dim, keys, nkeys, at, from, to, facts->fields[lr_rowset_field(run, facts, at, e)].type,
+    *j = (lr_join){dim, keys, nkeys, at, from, to, lr_rowset_type(run, facts, lr_rowset_field(run, facts, at, e)),
                    dim.fields[dim_column(run, &dim, from, e)].type, dim.fields[dim_column(run, &dim, to, e)].type, LR_ISO, 0, 0, 0};
     for (int i = 0; i < nkeys; i++)
         if (lr_rowset_field(run, facts, keys[i].fact, e) < 0 || dim_column(run, &dim, keys[i].dim, e) < 0) return -1;
@@ -349,7 +349,9 @@ int lr_join_prepare(lr_run *run, lr_rowset *rs, lr_err *e)
 {
     lr_sql inner = lr_sql_new(&run->arena);
     if (run->mode == LR_MODE_PLAN && lr_rowset_extract(rs)->place->conn != run->session->warehouse->conn) return 0;
-    if (lr_rowset_sql(run, rs->input, &inner, e) != 0 || find_plain(run, rs, e) != 0) return -1;
+    if (lr_rowset_sql(run, rs->input, &inner, e) != 0) return -1;
+    rs->join->at_decl = lr_rowset_type(run, rs->input, lr_rowset_field(run, rs->input, rs->join->at, e));
+    if (find_plain(run, rs, e) != 0) return -1;
     rs->join->guarded = rs->join->defer;
     rs->join->defer = 0;
     build(run, rs);

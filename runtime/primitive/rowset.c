@@ -37,7 +37,7 @@ lr_type lr_rowset_type(lr_run *run, const lr_rowset *rs, int field)
     const lr_type *own = &rs->fields[field].type;
     if (rs->staged != NULL) return rs->staged_types[field];
     if (rs->kind == LR_ROWS_MAP || (rs->kind == LR_ROWS_EXTRACT && (rs->place->conn != w->conn || rs->nshadowed > 0)))
-        return w->dialect->stage_type(&run->arena, own);
+        return lr_stage_type(run, rs, field);
     for (int i = 0; rs->kind != LR_ROWS_EXTRACT && rs->origins != NULL && rs->origins[field] != NULL && i < rs->input->n; i++)
         if (strcmp(rs->input->fields[i].name, rs->origins[field]) == 0) return lr_rowset_type(run, rs->input, i);
     /* what SQLite computes has lived under no column yet */
@@ -48,6 +48,14 @@ lr_type lr_rowset_type(lr_run *run, const lr_rowset *rs, int field)
         return computed;
     }
     return *own;
+}
+
+void lr_rowset_like(lr_rowset *rs, const lr_relation *target, lr_arena *a)
+{
+    lr_relation *like = target != NULL ? lr_alloc(a, sizeof *like) : NULL;
+    if (like != NULL) *like = *target;
+    rs->like = like;
+    for (; rs->input != NULL && (rs->kind == LR_ROWS_JOIN || rs->carries); rs = rs->input) rs->input->like = like;
 }
 
 lr_rowset *lr_rowset_extract(lr_rowset *rs)

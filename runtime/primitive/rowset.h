@@ -109,6 +109,14 @@ int lr_rowset_count(lr_run *run, lr_rowset *rs, int64_t *out, lr_err *e);
 int lr_rowset_field(const lr_run *run, const lr_rowset *rs, const char *name, lr_err *e);
 int lr_rowset_has(const lr_run *run, const lr_rowset *rs, const char *name);
 
+/* The type that a field is staged in: as the target's column, where one is known
+ * and takes all that the source's may hold. */
+lr_type lr_stage_type(lr_run *run, const lr_rowset *rs, int field);
+
+/* Staged for a target, values are checked against its columns as they come: of
+ * these rows, and of those whose columns come through from below. */
+void lr_rowset_like(lr_rowset *rs, const lr_relation *target, lr_arena *a);
+
 /* A field's type where the rows are used: at the warehouse. */
 lr_type lr_rowset_type(lr_run *run, const lr_rowset *rs, int field);
 

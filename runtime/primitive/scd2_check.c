@@ -28,6 +28,23 @@ int lr_scd2_refuse_rows(lr_scd2_work *w, const lr_sql *q, const char *message, c
     return failed;
 }
 
+/* A time of a change that valid_from does not keep: more digits of a second, or
+ * a local time that occurs twice. */
+static int check_bounds(lr_scd2_work *w, lr_err *e)
+{
+    lr_run *run = w->run;
+    const lr_type at = lr_rowset_type(run, w->rows->input, lr_rowset_field(run, w->rows->input, w->at, e)), *to = w->s.from_decl;
+    lr_sql column = lr_sql_column(&run->arena, "rows", w->at), lost = lr_sql_new(&run->arena), q = lr_sql_new(&run->arena), inner = lr_sql_new(&run->arena);
+    unsigned why;
+    if (to->dynamic || to->kind == LR_KIND_DATE || lr_scd2_time(w) != LR_ISO || lr_type_loss(&at, to, &why) != LR_LOSS_VALUE) return 0;
+    if (!w->s.d->lossy(&lost, &column, &at, to, why, run->job->zone) || lr_rowset_sql(run, w->rows->input, &inner, e) != 0) return e->status != LR_OK ? -1 : 0;
+    lr_sqlf(&q, "SELECT ");
+    for (int i = 0; i < w->s.nkey; i++) lr_sqlf(&q, "\"rows\".%I, ", w->s.key[i]);
+    lr_sqlf(&q, "%Q FROM (%Q) AS \"rows\" WHERE %Q LIMIT 5", &column, &inner, &lost);
+    const char *message = lr_printf(&run->arena, "column %s (%s) of %s cannot keep these times of a change exactly: %%s", w->s.from, to->native, w->t.name);
+    return lr_scd2_refuse_rows(w, &q, message, "give valid_from and valid_to the type timestamp with time zone, with all digits of a second", e);
+}
+
 int lr_scd2_check(lr_scd2_work *w, int allow_empty, lr_err *e)
 {
     lr_run *run = w->run;
@@ -44,7 +61,7 @@ int lr_scd2_check(lr_scd2_work *w, int allow_empty, lr_err *e)
     }
     if (w->at != NULL && w->s.from_decl->kind == LR_KIND_DATE) {
         lr_sql at = lr_sql_column(&run->arena, NULL, w->at), q = lr_sql_new(&run->arena), day = lr_sql_new(&run->arena), inner = lr_sql_new(&run->arena);
-        const lr_type *decl = &w->rows->input->fields[lr_rowset_field(run, w->rows->input, w->at, e)].type;
+        const lr_type own = lr_rowset_type(run, w->rows->input, lr_rowset_field(run, w->rows->input, w->at, e)), *decl = &own;
         if (lr_rowset_sql(run, w->rows->input, &inner, e) != 0) return -1;
         d->moment(&day, &at, lr_scd2_time(w), run->job->zone, decl, w->s.from_decl);
         lr_sqlf(&q, "SELECT ");
@@ -58,6 +75,7 @@ int lr_scd2_check(lr_scd2_work *w, int allow_empty, lr_err *e)
                                              "give valid_from and valid_to a type with a time, or at a column of dates", e) != 0)
             return -1;
     }
+    if (w->at != NULL && check_bounds(w, e) != 0) return -1;
     if (!w->close || w->c.read > 0 || allow_empty) return 0;
     int any;
     lr_sql all = lr_sql_new(&run->arena);

@@ -19,6 +19,9 @@ static lr_field bound_field(const lr_scd2_work *w, const char *name)
             f.name = name;
         }
     }
+    /* an engine with one kind for a column holds an hour that comes twice as instants only */
+    if (w->at != NULL && !d->keeps_any && !lr_zone_is_utc(w->run->job->zone) && f.type.kind == LR_KIND_TIMESTAMP && (f.type.dynamic || f.type.engine == NULL))
+        f.type = lr_type_words("TIMESTAMPTZ");
     f.not_null = f.primary = 0;
     return f;
 }
@@ -53,7 +56,7 @@ static void describe(lr_scd2_work *w, const lr_type *from_decl, const lr_type *t
     for (int i = 0; i < w->s.ntrack; i++) lr_sqlf(&rs->select, "%I, ", w->s.track[i]);
     if (w->at != NULL) {
         lr_sql column = lr_sql_column(&w->run->arena, NULL, w->at);
-        const lr_type *type = &rs->input->fields[lr_rowset_field(w->run, rs->input, w->at, &(lr_err){0})].type;
+        const lr_type at_type = lr_rowset_type(w->run, rs->input, lr_rowset_field(w->run, rs->input, w->at, &(lr_err){0})), *type = &at_type;
         d->moment(&rs->select, &column, lr_scd2_time(w), w->run->job->zone, type, from_decl);
     } else {
         lr_scd2_moment(w, w->at_us, from_decl, &at);
@@ -105,6 +108,7 @@ int lr_scd2_types(lr_scd2_work *w, const char *into, lr_err *e)
     int f = rel.exists ? lr_field_find(house->dialect, &rel, w->s.from) : -1, t = rel.exists ? lr_field_find(house->dialect, &rel, w->s.to) : -1;
     if (f >= 0) from_decl = &rel.fields[f].type;
     if (t >= 0) to_decl = &rel.fields[t].type;
+    lr_rowset_like(w->rows, rel.exists ? &rel : NULL, &w->run->arena);
     w->added = lr_alloc(&w->run->arena, (size_t)(w->s.ntrack + 1) * sizeof *w->added);
     for (int i = 0; rel.exists && i < w->s.ntrack; i++)
         if (lr_field_find(house->dialect, &rel, w->s.track[i]) < 0) w->added[w->nadded++] = w->s.track[i];

@@ -52,6 +52,22 @@ static int is_stageable(const lr_type *t)
     return t->kind != LR_KIND_PADDED && !t->cuts;
 }
 
+/* A time of SQLite is naive or not by each value: in a zone whose clocks are set
+ * back neither kind of column holds all. */
+static int is_either_time(const lr_run *run, const lr_type *t)
+{
+    return t->dynamic && (t->kind == LR_KIND_TIMESTAMP || t->kind == LR_KIND_INSTANT) && !lr_zone_is_utc(run->job->zone);
+}
+
+lr_type lr_stage_type(lr_run *run, const lr_rowset *rs, int field)
+{
+    const lr_dialect *d = run->session->warehouse->dialect;
+    const lr_type words = lr_type_words("TEXT"), *own = &rs->fields[field].type;
+    lr_type t = d->stage_type(&run->arena, is_either_time(run, own) ? &words : own);
+    int at = rs->like != NULL ? lr_field_find(d, rs->like, rs->fields[field].name) : -1;
+    return at >= 0 && t.native[0] != 0 && is_stageable(&rs->like->fields[at].type) ? rs->like->fields[at].type : t;
+}
+
 /* Its columns have the warehouse's types, wide enough for every value. */
 static int make_table(lr_run *run, lr_rowset *rs, const char **quoted, lr_column **columns, const lr_table **name, lr_err *e)
 {
@@ -62,9 +78,7 @@ static int make_table(lr_run *run, lr_rowset *rs, const char **quoted, lr_column
     rs->staged_types = types;
     for (int i = 0; i < rs->n; i++) {
         fields[i].name = rs->fields[i].name;
-        fields[i].type = w->dialect->stage_type(&run->arena, &rs->fields[i].type);
-        int at = rs->like != NULL ? lr_field_find(w->dialect, rs->like, fields[i].name) : -1;
-        if (at >= 0 && fields[i].type.native[0] != 0 && is_stageable(&rs->like->fields[at].type)) fields[i].type = rs->like->fields[at].type;
+        fields[i].type = lr_stage_type(run, rs, i);
         types[i] = fields[i].type;
         (*columns)[i].name = fields[i].name;
         (*columns)[i].type = fields[i].type;

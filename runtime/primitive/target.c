@@ -93,27 +93,12 @@ static int is_omitted(const lr_target *t, const char *name)
     return 0;
 }
 
-static const lr_relation *keep_relation(lr_run *run, const lr_relation *r)
-{
-    lr_relation *copy = lr_alloc(&run->arena, sizeof *copy);
-    *copy = *r;
-    return copy;
-}
-
-/* Staged for a target, values are checked against its columns as they come. The
- * columns of a join, and a dimension's, come through from below. */
+/* Does a column keep only some fields of a value? No sink looks at that. */
 static int cuts_fields(const lr_target *t)
 {
     for (int i = 0; i < t->rel.nfields; i++)
         if (t->rel.fields[i].type.cuts) return 1;
     return 0;
-}
-
-static void stage_like(lr_run *run, lr_target *t)
-{
-    const lr_relation *like = t->rel.exists ? keep_relation(run, &t->rel) : NULL;
-    t->source->like = like;
-    for (lr_rowset *rs = t->source; rs->input != NULL && (rs->kind == LR_ROWS_JOIN || rs->carries); rs = rs->input) rs->input->like = like;
 }
 
 static void stamp_field(lr_run *run, const lr_target *t, lr_field *out)
@@ -153,7 +138,7 @@ static int make(lr_run *run, lr_target *t, const char *index_column, lr_err *e)
     if (run->mode != LR_MODE_PLAN) {
         lr_table table = t->rel.table;
         if (w->dialect->relation(w->driver, w->conn, &run->arena, &table, 1, &t->rel, e) != 0) return -1;
-        stage_like(run, t);
+        lr_rowset_like(t->source, t->rel.exists ? &t->rel : NULL, &run->arena);
         return 0;
     }
     /* A plan goes on as if it were there. */
@@ -356,7 +341,7 @@ int lr_target_open_without(lr_run *run, const lr_primitive *p, const lr_args *ar
     }
     if (t->rel.exists && match_key(run, t, e) != 0) return -1;
     tell_step(run, t);
-    stage_like(run, t);
+    lr_rowset_like(t->source, t->rel.exists ? &t->rel : NULL, &run->arena);
     if (t->once) lr_join_defer(run, t->source);
     if (lr_target_take(run, t, e) != 0) return -1;
     if (lr_ledger_lock_target(run, t->name, e) != 0) return -1;
@@ -389,7 +374,7 @@ int lr_target_find(lr_run *run, const lr_primitive *p, const lr_args *args, cons
     }
     if (refuse_name(run, t, e) != 0 || refuse_reading(run, t, e) != 0) return -1;
     if (match_key(run, t, e) != 0) return -1;
-    stage_like(run, t);
+    lr_rowset_like(t->source, t->rel.exists ? &t->rel : NULL, &run->arena);
     tell_step(run, t);
     return lr_ledger_lock_target(run, t->name, e) != 0 ? -1 : lr_rowset_prepare(run, t->source, e);
 }

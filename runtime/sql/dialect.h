@@ -118,6 +118,7 @@ struct lr_dialect {
     int seeks;       /* looking neighbours up in an index is faster than a window over all rows */
     int checks_rows; /* its sink refuses what a column would bend, so rows may go straight in */
     size_t longest_name; /* bytes; 0: no limit. Longer ones are refused, not cut */
+    int keeps_any;   /* a column takes values of any class, whatever it declares */
     int keeps_stages; /* temporary tables outlive their transaction */
     int row_locks;   /* a run locks its job's row; else beginning to write locks all */
 

@@ -66,6 +66,26 @@ static void differs(const lr_scd2 *s, lr_sql *q, const char *before, int i, cons
     lr_sqlf(q, "%s", after);
 }
 
+lr_sql lr_scd2_seen_instant(const lr_scd2 *s, lr_sql *q)
+{
+    const lr_type text = lr_type_words("text");
+    lr_sql at = column(q, "seen", "at"), moment = lr_sql_new(q->arena), out = lr_sql_new(q->arena);
+    s->d->moment(&moment, &at, LR_ISO, s->zone, &text, s->from_decl);
+    s->d->instant(&out, &moment, LR_ISO, s->zone, s->from_decl);
+    return out;
+}
+
+void lr_scd2_seen_from(const lr_scd2 *s, lr_sql *q, const char *qualifier)
+{
+    lr_sql seen = lr_scd2_seen_instant(s, q);
+    if (lr_zone_is_utc(s->zone)) {
+        lr_sqlf(q, " AND \"seen\".\"at\" >= CAST(%I.%I AS text)", qualifier, s->from);
+        return;
+    }
+    lr_sqlf(q, " AND %Q >= ", &seen);
+    lr_scd2_instant(s, q, qualifier, s->from, s->from_decl);
+}
+
 /* A key as the text of lrun_scd2_seen. */
 void lr_scd2_key_text(const lr_scd2 *s, lr_sql *q, const char *qualifier)
 {
@@ -177,7 +197,8 @@ static void nothing_after(const lr_scd2 *s, lr_sql *q, const char *of, int all)
     lr_sqlf(q, " AND NOT EXISTS (SELECT 1 FROM %T AS \"seen\" WHERE \"seen\".\"dim\" = %V AND \"seen\".\"key\" = ", &s->seen, &name);
     if (all) lr_sqlf(q, "''");
     else lr_scd2_key_text(s, q, "new");
-    lr_sqlf(q, " AND \"seen\".\"at\" >= CAST(\"new\".%I AS text))", s->from);
+    lr_scd2_seen_from(s, q, "new");
+    lr_sqlf(q, ")");
 }
 
 void lr_scd2_simple(const lr_scd2 *s, lr_sql *q)

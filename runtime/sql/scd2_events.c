@@ -66,15 +66,20 @@ static void next_sightings(const lr_scd2 *s, lr_sql *q, const char *of, int all,
     lr_sqlf(q, ", %Q, NULL, 0, CASE WHEN \"dim\".%I IS NULL THEN 0 ELSE 1 END, CASE WHEN \"dim\".%I IS NULL THEN %d ELSE %d END FROM (SELECT ",
             &value, s->key[0], s->key[0], gone, there);
     lr_scd2_list(q, "k", s->key, s->nkey);
-    lr_sqlf(q, ", (SELECT min(\"seen\".\"at\") FROM %T AS \"seen\" WHERE \"seen\".\"dim\" = %V AND \"seen\".\"key\" = ", &s->seen, &name);
+    lr_sqlf(q, ", (SELECT \"seen\".\"at\" FROM %T AS \"seen\" WHERE \"seen\".\"dim\" = %V AND \"seen\".\"key\" = ", &s->seen, &name);
     if (all) lr_sqlf(q, "''");
     else lr_scd2_key_text(s, q, "k");
-    lr_sqlf(q, " AND \"seen\".\"at\" >= CAST(\"k\".%I AS text)", s->from);
+    lr_scd2_seen_from(s, q, "k");
     if (later) {
         lr_scd2_instant(s, &mine, "k", s->from, s->from_decl);
         lr_sqlf(q, " AND ");
         s->d->instant(q, &moment, LR_ISO, s->zone, s->from_decl);
         lr_sqlf(q, " > %Q", &mine);
+    }
+    if (lr_zone_is_utc(s->zone)) lr_sqlf(q, " ORDER BY \"seen\".\"at\" LIMIT 1");
+    else {
+        lr_sql seen_at = lr_scd2_seen_instant(s, q);
+        lr_sqlf(q, " ORDER BY %Q LIMIT 1", &seen_at);
     }
     lr_sqlf(q, ") AS \"lrun_at\" FROM %T AS \"k\") AS \"e\" LEFT JOIN %T AS \"dim\" ON ", &s->events, &s->dim->table);
     lr_scd2_same_key(s, q, "dim", "e");

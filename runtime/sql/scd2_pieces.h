@@ -20,6 +20,11 @@ void lr_scd2_covers(const lr_scd2 *s, lr_sql *q, const lr_sql *moment);
 
 int lr_scd2_is_loose(const lr_scd2 *s, const char *name);
 
+/* " AND" what is remembered, "seen", is not before the moment. Its text sorts as
+ * time but for the hour that comes twice. */
+void lr_scd2_seen_from(const lr_scd2 *s, lr_sql *q, const char *qualifier);
+lr_sql lr_scd2_seen_instant(const lr_scd2 *s, lr_sql *q);
+
 /* A key as the text of lrun_scd2_seen. */
 void lr_scd2_key_text(const lr_scd2 *s, lr_sql *q, const char *qualifier);
 

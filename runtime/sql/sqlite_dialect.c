@@ -438,6 +438,7 @@ const lr_dialect lr_sqlite_dialect = {
     .checks_rows = 1,
     .merges_by_row = 1,
     .seeks = 1,
+    .keeps_any = 1,
     .keeps_stages = 1,
     .placeholder = placeholder,
     .relation = lr_sqlite_relation,
