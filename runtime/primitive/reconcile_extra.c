@@ -1,5 +1,6 @@
 /* Why a comparison differs, as far as the keys tell: rows that only the target
  * has, most often since the source deleted them after they were loaded. */
+#include "primitive/guard.h"
 #include "primitive/reconcile.h"
 #include "run/ledger.h"
 #include <string.h>
@@ -17,7 +18,9 @@ static int find(lr_comparison *p, const lr_sql *stored, lr_table *stage, int64_t
 {
     lr_run *run = p->run;
     lr_sql keys = lr_sql_new(&run->arena), gone = lr_sql_new(&run->arena);
-    if (lr_rowset_only(run, p->rs, p->key, p->nkey, &keys, e) != 0) return -1;
+    const lr_rowset *from;
+    if (lr_rowset_only(run, p->rs, p->key, p->nkey, &keys, &from, e) != 0) return -1;
+    if (lr_guard_keys(run, from, &p->target, p->key, p->nkey, 0, &keys, e) != 0) return -1;
     for (int i = 0; i < p->nkey; i++) lr_sqlf(&gone, i == 0 ? "SELECT \"target\".%I" : ", \"target\".%I", p->key[i]);
     lr_sqlf(&gone, " FROM (%Q) AS \"target\"", stored);
     run->session->warehouse->dialect->unmatched(&gone, "target", &keys, "rows", p->key, p->nkey);
