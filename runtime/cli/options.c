@@ -28,6 +28,10 @@ const lr_command lr_commands[] = {
     {"watermark", "lrun watermark JOB [NAME] [--set V | --clear]", "show, set or clear a watermark",
      "JOB is a path or a job's name; NAME is the watermark's, default without one.\n"
      "--set takes a date, a date and time, or a whole number. --clear makes the next run a first run.", 1, 2},
+    {"accept", "lrun accept JOB.lua [--logical-date D]", "accept columns that the source has dropped, renamed or retyped",
+     "Shows which columns of the job's targets have changed in the source since the last run, and records that this is\n"
+     "right; the next run then goes on. Nothing else is written. A dropped column keeps its values in the target. A new\n"
+     "column still needs new_columns = \"add\" or \"ignore\" in the write. JOB.lua is a path.", 1, 1},
     {"repl", "lrun repl [JOB.lua]", "a prompt with the primitives and SQL",
      "SQL, Lua and primitives in one prompt. A line that starts with a SQL word, or ends with ;, is SQL.\n"
      "What is written waits for commit; rollback takes it back. \\q or Ctrl-D leaves.", 0, 1},
@@ -39,9 +43,9 @@ const lr_command lr_commands[] = {
     {NULL, NULL, NULL, NULL, 0, 0}};
 
 const lr_cli_option lr_cli_options[] = {
-    {"logical-date", 0, LR_TAKES_VALUE, "D", " run plan repl ", "the date that the run is about: 2026-01-20; week: its Monday; hour: 2026-01-20T05"},
-    {"run-start", 0, LR_TAKES_VALUE, "T", " run backfill reconcile plan repl ", "the instant that the run is fixed to, instead of the clock"},
-    {"allow-open", 0, LR_TAKES_NOTHING, NULL, " run backfill reconcile plan repl ", "run a logical date whose window is not over"},
+    {"logical-date", 0, LR_TAKES_VALUE, "D", " run plan accept repl ", "the date that the run is about: 2026-01-20; week: its Monday; hour: 2026-01-20T05"},
+    {"run-start", 0, LR_TAKES_VALUE, "T", " run backfill reconcile plan accept repl ", "the instant that the run is fixed to, instead of the clock"},
+    {"allow-open", 0, LR_TAKES_NOTHING, NULL, " run backfill reconcile plan accept repl ", "run a logical date whose window is not over"},
     {"from", 0, LR_TAKES_VALUE, "D", " backfill reconcile plan ", "the first logical date"},
     {"to", 0, LR_TAKES_VALUE, "D", " backfill reconcile plan ", "the last logical date, which is run too"},
     {"again", 0, LR_TAKES_NOTHING, NULL, " backfill plan ", "run the finished dates too"},
@@ -70,7 +74,7 @@ const lr_cli_option lr_cli_options[] = {
     {"connection", 0, LR_TAKES_MANY, "NAME=URL", NULL, "a further connection, or another URL for a known one"},
     {"must-exist", 0, LR_TAKES_NOTHING, NULL, NULL, "refuse a warehouse that lrun has not written before"},
     {"ledger-schema", 0, LR_TAKES_VALUE, "NAME", NULL, "the schema of the ledger's tables, where the engine has schemas"},
-    {"param", 0, LR_TAKES_MANY, "NAME=VALUE", " run backfill reconcile plan repl watermark ", "a parameter that the job reads with param \"NAME\""},
+    {"param", 0, LR_TAKES_MANY, "NAME=VALUE", " run backfill reconcile plan accept repl watermark ", "a parameter that the job reads with param \"NAME\""},
     {"max-seconds", 0, LR_TAKES_VALUE, "N", NULL, "stop after N seconds, a backfill as a whole, and roll back"},
     {"max-memory", 0, LR_TAKES_VALUE, "SIZE", NULL, "the most memory for the job's Lua: 64M, 2G (1G)"},
     {"lock-timeout", 0, LR_TAKES_VALUE, "10s", NULL, "how long to wait for another run's lock: 500ms, 10s, 2m (10s)"},

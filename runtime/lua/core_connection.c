@@ -1,7 +1,9 @@
 /* core.connect: the warehouse and its ledger for status, runs and watermark. */
 #include "lua/host.h"
 #include "lua/job.h"
+#include "run/columns.h"
 #include "run/ledger.h"
+#include <stdio.h>
 #include <string.h>
 
 typedef struct connbox {
@@ -152,6 +154,43 @@ static int conn_make_ledger(lua_State *L)
     return answer(L, failed, &e);
 }
 
+static const char *field(lua_State *L, int at, const char *name, lr_arena *a)
+{
+    lua_getfield(L, at, name);
+    const char *out = lr_dup(a, luaL_checkstring(L, -1));
+    lua_pop(L, 1);
+    return out;
+}
+
+/* conn:accept({ name, sha256 }, { { target, source_table, place, columns }, ... }):
+ * the columns of a job's writes, in a transaction under the job's lock. */
+static int conn_accept(lua_State *L)
+{
+    connbox *box = check_open(L);
+    lr_arena *a = lr_push_arena(L);
+    int n = (int)lua_rawlen(L, 3);
+    lr_accepted *list = lr_alloc(a, (size_t)(n + 1) * sizeof *list);
+    lr_job job = {.name = field(L, 2, "name", a), .params = "{}"};
+    snprintf(job.sha256, sizeof job.sha256, "%s", field(L, 2, "sha256", a));
+    for (int i = 0; i < n; i++) {
+        lua_rawgeti(L, 3, i + 1);
+        int row = lua_gettop(L);
+        lr_memory *m = lr_alloc(a, sizeof *m);
+        m->target = field(L, row, "target", a);
+        m->source = field(L, row, "source_table", a);
+        lua_getfield(L, row, "place");
+        m->place = luaL_checkinteger(L, -1);
+        m->first = 1;
+        list[i] = (lr_accepted){m, field(L, row, "columns", a)};
+        lua_settop(L, row - 1);
+    }
+    lr_err e = {0};
+    lr_run run = {.session = &box->session, .job = &job, .mode = LR_MODE_RUN};
+    int failed = lr_memory_accept(&run, list, n, &e);
+    lr_arena_free(&run.arena);
+    return answer(L, failed, &e);
+}
+
 static int conn_name(lua_State *L)
 {
     lua_pushstring(L, check_open(L)->session.warehouse->shown);
@@ -162,7 +201,7 @@ void lr_open_core_connection(lua_State *L)
 {
     static const luaL_Reg methods[] = {
         {"query", conn_query}, {"begin", conn_begin}, {"commit", conn_commit}, {"rollback", conn_rollback},
-        {"ledger", conn_ledger}, {"make_ledger", conn_make_ledger}, {"name", conn_name}, {"close", conn_close},
+        {"ledger", conn_ledger}, {"make_ledger", conn_make_ledger}, {"accept", conn_accept}, {"name", conn_name}, {"close", conn_close},
         {"__gc", conn_close}, {"__close", conn_close}, {NULL, NULL}};
     lr_new_closed(L, "lrun.rawcursor", cursor_gc);
     luaL_newmetatable(L, "lrun.connection");

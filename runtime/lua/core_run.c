@@ -135,6 +135,7 @@ void lr_read_config(lua_State *L, int at, lr_arena *a, lr_execution_config *cfg,
     cfg->by_rows = lr_flag_field(L, at, "by_rows");
     cfg->sandbox = lr_flag_field(L, at, "sandbox");
     cfg->trace = lr_flag_field(L, at, "trace");
+    cfg->accepting = lr_flag_field(L, at, "accepting");
     cfg->max_instructions = (int64_t)number_field(L, at, "max_instructions");
     cfg->max_seconds = number_field(L, at, "max_seconds");
     const char *mode = text_field(L, at, "mode", a);

@@ -162,6 +162,7 @@ static void set_run(lr_execution *x)
     run->must_compare = x->config->must_compare;
     run->by_rows = x->config->by_rows;
     run->trace = x->config->trace;
+    run->accepting = x->config->accepting;
     run->report = x->config->report;
     run->report_arg = x->config->report_arg;
     run->attempt = x->attempts;

@@ -22,6 +22,7 @@ typedef struct lr_execution_config {
     size_t max_memory;
     int must_compare;          /* a run without a reconcile fails */
     int by_rows;               /* each reconcile compares row by row */
+    int accepting;             /* a plan: changed columns are told, not refused */
     int trace;                 /* statements are told before they run too */
     int sandbox;               /* the job reaches nothing but its databases; see sandbox.h */
     int64_t max_instructions;  /* of the job's Lua; 0: no limit */

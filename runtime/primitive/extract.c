@@ -202,7 +202,7 @@ static int no_such_column(lr_run *run, const lr_rowset *rs, const char *name, co
     return -1;
 }
 
-static void add_field(lr_run *run, lr_rowset *rs, const char *name, const char *text)
+static void add_field(lr_run *run, lr_rowset *rs, const char *name, const char *text, int named)
 {
     int at = lr_field_find(rs->place->dialect, &rs->relation, text);
     lr_sqlf(&rs->select, rs->n == 0 ? "SELECT " : ", ");
@@ -210,6 +210,7 @@ static void add_field(lr_run *run, lr_rowset *rs, const char *name, const char *
     rs->texts[rs->n] = text;
     rs->fields[rs->n].name = lr_dup(&run->arena, name);
     rs->fields[rs->n].type = lr_type_none();
+    rs->fields[rs->n].said = !named ? LR_SAID_SOURCE : at >= 0 ? LR_SAID_NAME : LR_SAID_VALUE;
     if (at >= 0) {
         const lr_field *f = &rs->relation.fields[at];
         rs->origins[rs->n] = f->name;
@@ -240,7 +241,7 @@ static int read_columns(lr_run *run, lr_rowset *rs, const lr_arg *columns, lr_er
     for (int i = 0; i < n; i++) {
         if (columns->type == LR_ARG_NONE) {
             const char *name = rs->relation.fields[i].name;
-            add_field(run, rs, name, name);
+            add_field(run, rs, name, name, 0);
             continue;
         }
         const lr_arg *item = &columns->items[i];
@@ -250,7 +251,7 @@ static int read_columns(lr_run *run, lr_rowset *rs, const lr_arg *columns, lr_er
         int at = lr_field_find(rs->place->dialect, &rs->relation, text);
         if (name == NULL && at < 0) return no_such_column(run, rs, text, "columns", e);
         if (at < 0 && lr_sql_piece(text, 0, "columns", e) != 0) return -1;
-        add_field(run, rs, name != NULL ? name : rs->relation.fields[at].name, text);
+        add_field(run, rs, name != NULL ? name : rs->relation.fields[at].name, text, 1);
     }
     if (n == 0) return lr_fail(e, LR_FAILED, "extract: columns is empty");
     return 0;

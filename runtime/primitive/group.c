@@ -33,6 +33,7 @@ static int add(lr_run *run, lr_rowset *rs, const char *name, const char *text, l
     lr_field *f = &rs->fields[rs->n];
     f->name = lr_dup(&run->arena, name);
     f->type = lr_type_none();
+    f->said = LR_SAID_VALUE;
     if (groups == NULL && d->aggregate != NULL) {
         f->type = d->aggregate(&run->arena, text, in->fields, in->n, &as);
         if (as != NULL) text = as;
@@ -40,6 +41,7 @@ static int add(lr_run *run, lr_rowset *rs, const char *name, const char *text, l
     for (int i = 0; groups != NULL && i < in->n; i++)
         if (lr_name_equal(d, in->fields[i].name, text)) {
             f->type = in->fields[i].type;
+            f->said = LR_SAID_NAME;
             rs->origins[rs->n] = in->fields[i].name;
             if (in->time_name != NULL && lr_name_equal(d, text, in->time_name)) {
                 rs->time_name = f->name;

@@ -81,14 +81,30 @@ int lr_inspect_names(lr_run *run, const lr_place *place, const lr_inspection *se
     return 0;
 }
 
+/* Does the SQL take all columns of a table? A star after a name or a value
+ * multiplies; where it is not certain, the columns are the source's. */
+static int takes_all(const char *sql)
+{
+    for (const char *star = strchr(sql, '*'); star != NULL; star = strchr(star + 1, '*')) {
+        const char *p = star;
+        while (p > sql && isspace((unsigned char)p[-1])) p--;
+        int comment = (p > sql && p[-1] == '/') || star[1] == '/';
+        if (!comment && p > sql && p[-1] != '(') return 1; /* count(*) is none */
+    }
+    return 0;
+}
+
 /* Fields of sql =, and the types of expressions in columns. */
 static void take_columns(lr_run *run, lr_rowset *rs, const lr_inspection *seen)
 {
     if (rs->n == 0) {
         rs->fields = lr_alloc(&run->arena, (size_t)(seen->ncolumns + 1) * sizeof *rs->fields);
         rs->origins = lr_alloc(&run->arena, (size_t)(seen->ncolumns + 1) * sizeof *rs->origins);
-        for (rs->n = 0; rs->n < seen->ncolumns; rs->n++)
+        int star = takes_all(rs->select.text);
+        for (rs->n = 0; rs->n < seen->ncolumns; rs->n++) {
             rs->fields[rs->n].name = lr_dup(&run->arena, seen->columns[rs->n].name);
+            rs->fields[rs->n].said = star ? LR_SAID_SOURCE : seen->columns[rs->n].origin != NULL ? LR_SAID_NAME : LR_SAID_VALUE;
+        }
     }
     for (int i = 0; i < rs->n && i < seen->ncolumns; i++)
         if (seen->columns[i].type.native[0] != 0) rs->fields[i].type = lr_keep_type(&run->arena, &seen->columns[i].type);

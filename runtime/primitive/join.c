@@ -229,6 +229,7 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
         }
         lr_sqlf(&rs->select, ", \"dim\".%I AS %I", dim.fields[d].name, take[i].fact);
         rs->fields[rs->n].name = take[i].fact;
+        rs->fields[rs->n].said = LR_SAID_NAME;
         rs->fields[rs->n++].type = dim.fields[d].type;
     }
     lr_rowset *extract = lr_rowset_extract(facts);

@@ -241,6 +241,7 @@ int lr_rowset_map(lr_run *run, lr_rowset *input, const char *where, const lr_fie
             if (strcmp(rs->fields[j].name, declared[i].name) == 0) at = j;
         if (at < 0) at = rs->n++;
         rs->fields[at] = declared[i];
+        rs->fields[at].said = LR_SAID_VALUE;
     }
     if (rs->n == 0) return lr_fail(e, LR_FAILED, "the rows have no columns");
     rs->window = input->window;

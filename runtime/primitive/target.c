@@ -152,48 +152,12 @@ static int make(lr_run *run, lr_target *t, const char *index_column, lr_err *e)
     return 0;
 }
 
-/* "name type" lines of the rows' columns, as the ledger keeps them. */
-static const char *column_lines(lr_run *run, const lr_rowset *rs)
-{
-    lr_buf b = {0};
-    for (int i = 0; i < rs->n; i++) lr_buf_printf(&b, "%s\t%s\n", rs->fields[i].name, rs->fields[i].type.native);
-    const char *out = lr_dup(&run->arena, b.data != NULL ? b.data : "");
-    lr_buf_free(&b);
-    return out;
-}
-
-/* Columns that the last run of the same job file wrote and that the source now
- * lacks or has with another type: a renamed column must not go unseen. */
-static int drifted(lr_run *run, const lr_target *t, const char *before, lr_buf *what, lr_err *e)
-{
-    const lr_dialect *d = run->session->warehouse->dialect;
-    char *lines = lr_dup(&run->arena, before), *save = NULL;
-    (void)e;
-    for (char *line = strtok_r(lines, "\n", &save); line != NULL; line = strtok_r(NULL, "\n", &save)) {
-        char *type = strrchr(line, '\t');
-        if (type == NULL) continue;
-        *type++ = 0;
-        int ours = lr_field_find(d, &t->rel, line), theirs = -1;
-        for (int i = 0; i < t->source->n; i++)
-            if (lr_name_equal(d, t->source->fields[i].name, line)) theirs = i;
-        if (ours < 0) continue;
-        const char *sep = what->len > 0 ? "; " : "";
-        if (theirs < 0)
-            lr_buf_printf(what, "%scolumn %s (%s) is gone from the source", sep, line, type);
-        else if (strcasecmp(t->source->fields[theirs].type.native, type) != 0 &&
-                 strcasecmp(t->source->fields[theirs].type.native, t->rel.fields[ours].type.native) != 0)
-            lr_buf_printf(what, "%scolumn %s was %s and is %s now", sep, line, type, t->source->fields[theirs].type.native);
-    }
-    return what->len > 0;
-}
-
-static int match_columns(lr_run *run, lr_target *t, const char *new_columns, lr_err *e)
+static int match_columns(lr_run *run, lr_target *t, const char *new_columns, int changed_columns, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
     const lr_dialect *d = w->dialect;
     int add = strcmp(new_columns, "add") == 0, ignore = strcmp(new_columns, "ignore") == 0;
-    lr_buf missing = {0}, drift = {0};
-    const char *before = NULL, *now = column_lines(run, t->source);
+    lr_buf missing = {0};
     t->columns = lr_alloc(&run->arena, (size_t)(t->source->n + 1) * sizeof *t->columns);
     lr_field *added = lr_alloc(&run->arena, (size_t)(t->source->n + 2) * sizeof *added);
     int nadded = 0;
@@ -216,14 +180,8 @@ static int match_columns(lr_run *run, lr_target *t, const char *new_columns, lr_
         stamp_field(run, t, &added[nadded++]);
         lr_buf_printf(&missing, "%s%s", missing.len > 0 ? ", " : "", t->stamp);
     }
-    int failed = run->mode == LR_MODE_RUN && !t->created ? lr_ledger_columns(run, t->name, &before, e) : 0;
-    if (failed == 0 && before != NULL && strcmp(before, now) != 0 && drifted(run, t, before, &drift, e)) {
-        lr_fail(e, LR_FAILED, "the source has changed since the last run: %s%s%s", drift.data,
-                missing.len > 0 ? "; the target lacks " : "", missing.len > 0 ? missing.data : "");
-        lr_hint(e, "say what is meant: columns = { ... }%s, or change the target's column",
-                missing.len > 0 ? ", new_columns = \"add\" for what is new" : "");
-        failed = -1;
-    } else if (failed == 0 && nadded > 0 && !add && !ignore) {
+    int failed = lr_drift_check(run, t, missing.data, changed_columns, e);
+    if (failed == 0 && nadded > 0 && !add && !ignore && !run->accepting) {
         lr_fail(e, LR_FAILED, "%s lacks column%s %s", t->name, nadded > 1 ? "s" : "", missing.data);
         lr_hint(e, "pass new_columns = \"add\" or \"ignore\", or list the columns with columns = { ... }");
         failed = -1;
@@ -239,10 +197,8 @@ static int match_columns(lr_run *run, lr_target *t, const char *new_columns, lr_
         failed = d->relation(w->driver, w->conn, &run->arena, &table, 1, &t->rel, e);
     }
     if (failed == 0 && ignore && t->stamp != NULL && lr_field_find(d, &t->rel, t->stamp) < 0) t->stamp = NULL;
-    if (failed == 0 && run->mode == LR_MODE_RUN && (before == NULL || strcmp(before, now) != 0))
-        failed = lr_ledger_set_columns(run, t->name, now, e);
+    if (failed == 0) failed = lr_drift_remember(run, t, e);
     lr_buf_free(&missing);
-    lr_buf_free(&drift);
     if (failed == 0 && t->n == 0) return lr_fail(e, LR_FAILED, "no column of the rows is one of %s", t->name);
     return failed;
 }
@@ -329,9 +285,14 @@ int lr_target_open_without(lr_run *run, const lr_primitive *p, const lr_args *ar
     t->stamp_value = lr_text(lr_dup(&run->arena, lr_format_offset(run->job->zone, run->job->run_start, stamp_text)));
     const char *into = lr_arg_text(lr_arg_of(p, args, "into"), NULL);
     const char *new_columns = lr_arg_text(lr_arg_of(p, args, "new_columns"), "error");
+    const char *changed = lr_arg_text(lr_arg_of(p, args, "changed_columns"), "error");
     if (strcmp(new_columns, "error") != 0 && strcmp(new_columns, "add") != 0 && strcmp(new_columns, "ignore") != 0) {
         lr_fail(e, LR_FAILED, "new_columns = \"%s\" is not known", new_columns);
         return lr_hint(e, "use \"error\", \"add\" or \"ignore\"");
+    }
+    if (strcmp(changed, "error") != 0 && strcmp(changed, "accept") != 0) {
+        lr_fail(e, LR_FAILED, "changed_columns = \"%s\" is not known", changed);
+        return lr_hint(e, "use \"error\" or \"accept\"");
     }
     if (find_table(run, t, into, e) != 0) return -1;
     if (check_names(run, t, e) != 0 || refuse_name(run, t, e) != 0 || refuse_reading(run, t, e) != 0) return -1;
@@ -351,7 +312,7 @@ int lr_target_open_without(lr_run *run, const lr_primitive *p, const lr_args *ar
     if (lr_rowset_prepare(run, t->source, e) != 0) return -1;
     if (t->once && keep_transaction(run, t, e) != 0) return -1;
     if (!t->created && !t->rel.exists && make(run, t, index_column, e) != 0) return -1;
-    if (match_columns(run, t, new_columns, e) != 0) return -1;
+    if (match_columns(run, t, new_columns, strcmp(changed, "accept") == 0, e) != 0) return -1;
     if (lr_guard_forms(run, t, e) != 0 || lr_guard_stamp(run, t, e) != 0) return -1;
     lr_guard_foresee(run, t);
     t->direct = may_be_direct && w->dialect->checks_rows && !t->rel.policies && lr_rowset_direct(run, t->source) && !cuts_fields(t);

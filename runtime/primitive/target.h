@@ -12,6 +12,9 @@
     {"create", LR_ARG_BOOL, 0, "true", "make a target that does not exist from the rows' columns"},            \
     {"new_columns", LR_ARG_STRING, 0, "error",                                                                 \
      "columns that the target lacks: \"error\", \"add\" (as nullable) or \"ignore\" (leave out)"},             \
+    {"changed_columns", LR_ARG_STRING, 0, "error",                                                             \
+     "columns of the target that the source has dropped, renamed or given another type since the last run: \"error\", or "  \
+     "\"accept\" (a dropped one is not written); lrun accept JOB does it once"},                                \
     {"stamp", LR_ARG_STRING, 0, NULL, "a column set to run_start where a row is inserted or changed"}
 
 typedef struct lr_target {
@@ -34,6 +37,7 @@ typedef struct lr_target {
     int savepoint;         /* one is set for that */
     int converted;         /* rows gives values of the target's types that the source's are not */
     lr_time_form *forms;   /* how each written column writes instants; NULL: as a new one does */
+    struct lr_memory *memory; /* the columns that an earlier run wrote */
     int loads_nothing;     /* the write only takes rows away: no watermark moves for it */
 } lr_target;
 
@@ -71,6 +75,12 @@ int lr_target_fill(lr_run *run, const lr_target *t, int64_t *inserted, lr_err *e
 
 /* The SELECT of the rows at the warehouse; they are brought there if need be. */
 int lr_target_rows(lr_run *run, lr_target *t, lr_err *e);
+
+/* Columns that an earlier run wrote, that the target has, and that the rows now
+ * lack or have with another type: refused, unless the job names its columns or
+ * accepts that. missing (may be NULL): what the target lacks, for the message. */
+int lr_drift_check(lr_run *run, lr_target *t, const char *missing, int accept, lr_err *e);
+int lr_drift_remember(lr_run *run, const lr_target *t, lr_err *e);
 
 /* The write decides whether a window on the newest value includes its start. */
 int lr_target_take(lr_run *run, const lr_target *t, lr_err *e);

@@ -95,6 +95,28 @@ int lr_ledger_create(lr_run *run, lr_err *e)
     return run_sql(run, &q, e);
 }
 
+/* Tables that 0.1.0 did not have. */
+static const char *const later[] = {"lrun_write_columns", NULL};
+
+int lr_ledger_complete(lr_run *run, lr_err *e)
+{
+    const lr_place *w = run->session->warehouse;
+    if (run->session->whole_ledger || run->session->old_ledger) return 0;
+    for (int i = 0; later[i] != NULL; i++) {
+        lr_table t = lr_ledger_table(run->session, later[i]);
+        lr_relation rel;
+        const char *create = lr_printf(&run->arena, "CREATE TABLE IF NOT EXISTS @%s ", later[i]);
+        if (w->dialect->relation(w->driver, w->conn, &run->arena, &t, 0, &rel, e) != 0) return -1;
+        for (int j = 0; !rel.exists && w->dialect->ledger[j] != NULL; j++) {
+            if (strncmp(w->dialect->ledger[j], create, strlen(create)) != 0) continue;
+            lr_sql q = lr_sql_new(&run->arena);
+            lr_ledger_sql(run->session, w->dialect->ledger[j], &q);
+            if (run_sql(run, &q, e) != 0) return -1;
+        }
+    }
+    return 0;
+}
+
 /* We hold the lock, so a run on another host is at most about to ask for it. */
 static int left_behind(const char *host, const char *since)
 {
@@ -274,33 +296,6 @@ int lr_ledger_add_check(lr_run *run, const lr_check *c, lr_err *e)
     lr_sqlf(&q, "INSERT INTO %T (run_id, target, metric, group_value, source_value, warehouse_value, equal, "
                 "window_start, window_stop) VALUES (%V, %V, %V, %V, %V, %V, %V, %V, %V)",
             &t, &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7], &v[8]);
-    return run_sql(run, &q, e);
-}
-
-int lr_ledger_columns(lr_run *run, const char *target, const char **out, lr_err *e)
-{
-    lr_table t = lr_ledger_table(run->session, "lrun_columns");
-    lr_value job = lr_text(run->job->name), table = lr_text(target), sha = lr_text(run->job->sha256), v;
-    lr_sql q = lr_sql_new(&run->arena);
-    lr_sqlf(&q, "SELECT columns FROM %T WHERE job = %V AND target = %V AND job_sha256 = %V", &t, &job, &table, &sha);
-    if (lr_query_value(run, run->session->warehouse, &q, &run->arena, &v, NULL, e) != 0) return -1;
-    *out = lr_value_text(&run->arena, &v);
-    return 0;
-}
-
-int lr_ledger_set_columns(lr_run *run, const char *target, const char *columns, lr_err *e)
-{
-    lr_table t = lr_ledger_table(run->session, "lrun_columns");
-    lr_value v[] = {lr_text(run->job->name), lr_text(target), lr_text(run->job->sha256), lr_text(columns), lr_int(run->run_id)};
-    lr_sql q = lr_sql_new(&run->arena);
-    int64_t changed = 0;
-    lr_sqlf(&q, "UPDATE %T SET job_sha256 = %V, columns = %V, run_id = %V WHERE job = %V AND target = %V",
-            &t, &v[2], &v[3], &v[4], &v[0], &v[1]);
-    if (lr_exec(run, run->session->warehouse, &q, &changed, e) != 0) return -1;
-    if (changed > 0) return 0;
-    q = lr_sql_new(&run->arena);
-    lr_sqlf(&q, "INSERT INTO %T (job, target, job_sha256, columns, run_id) VALUES (%V, %V, %V, %V, %V)",
-            &t, &v[0], &v[1], &v[2], &v[3], &v[4]);
     return run_sql(run, &q, e);
 }
 

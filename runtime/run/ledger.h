@@ -19,6 +19,8 @@ const char *lr_ledger_now(lr_arena *a);
 /* Is there a ledger, and can this program read it? *exists is set. */
 int lr_ledger_check(lr_session *s, int *exists, lr_err *e);
 int lr_ledger_create(lr_run *run, lr_err *e);
+/* Make the tables that a ledger of 0.1.0 lacks. */
+int lr_ledger_complete(lr_run *run, lr_err *e);
 
 /* `running` rows of this job whose process is gone become `interrupted`. */
 int lr_ledger_sweep(lr_run *run, lr_err *e);
@@ -48,11 +50,6 @@ typedef struct lr_check {
     struct lr_check *before;
 } lr_check;
 int lr_ledger_add_check(lr_run *run, const lr_check *check, lr_err *e);
-
-/* What the last run of this job wrote into a target: "name type" lines. NULL
- * where it never did, or where the job file has changed since. */
-int lr_ledger_columns(lr_run *run, const char *target, const char **out, lr_err *e);
-int lr_ledger_set_columns(lr_run *run, const char *target, const char *columns, lr_err *e);
 
 /* The saved watermark, in the run's arena; NULL where there is none. Refused
  * where it was saved with other parameters. */

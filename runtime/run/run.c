@@ -61,12 +61,20 @@ static int small_once(lr_run *run, lr_small work, void *arg, lr_err *e)
     int exists;
     if (lr_ledger_check(run->session, &exists, e) != 0) return -1;
     if (begin_locked(run, 0, e) != 0) return busy(run, e);
-    int failed = exists ? 0 : lr_ledger_create(run, e);
+    int failed = exists ? lr_ledger_complete(run, e) : lr_ledger_create(run, e);
+    /* a role without CREATE works on with the tables of 0.1.0 */
+    if (failed != 0 && exists && strcmp(e->sqlstate, "42501") == 0) {
+        w->driver->rollback(w->conn);
+        run->session->old_ledger = 1;
+        lr_err_clear(e);
+        return small_once(run, work, arg, e);
+    }
     if (failed != 0) lr_step(e, "making the ledger (tables lrun_*)");
     if (failed == 0 && !exists) failed = lr_ledger_lock_job(run, e);
     if (failed == 0) failed = work(run, arg, e);
     if (failed == 0) failed = w->driver->commit(w->conn, e);
     if (failed != 0) w->driver->rollback(w->conn);
+    else run->session->whole_ledger = !run->session->old_ledger;
     return failed;
 }
 

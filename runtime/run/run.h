@@ -83,6 +83,8 @@ typedef struct lr_run {
     struct lr_strategy *strategies; /* the way found for each target that was written by key */
     int checks, differs;
     struct lr_check *checked; /* every comparison, the latest first */
+    struct lr_memory *memories; /* the writes whose columns were looked at, the latest first */
+    int accepting;       /* a plan for lrun accept: changed columns are told, not refused */
     struct lr_read *reads;    /* every window read, the latest first */
     int open;            /* the transaction is open */
     int doomed;          /* something failed: it can only be rolled back */

@@ -44,6 +44,8 @@ typedef struct lr_session {
     int readonly; /* nothing may be written: plan, reconcile of a range */
     int lock_timeout_ms;
     int stages;   /* rows are staged: 0 not asked yet, 1 in temporary tables, 2 in the ledger's schema */
+    int whole_ledger; /* it has all tables that this version knows */
+    int old_ledger;   /* it is 0.1.0's, and its role may not make tables */
     const char *waited[LR_MAX_WAITED]; /* targets that had to be waited for: locked before the snapshot */
     int nwaited;
     int told_parts;    /* row_security was noted */

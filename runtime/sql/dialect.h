@@ -11,6 +11,13 @@
 
 /* ---- what a table is ---- */
 
+/* Why a row set has a column. */
+typedef enum lr_said {
+    LR_SAID_SOURCE, /* the source has it, and the job takes all */
+    LR_SAID_NAME,   /* the job names it */
+    LR_SAID_VALUE   /* the job says its value too: an expression, an aggregate, a declared type */
+} lr_said;
+
 typedef struct lr_field {
     const char *name;
     lr_type type;
@@ -18,6 +25,7 @@ typedef struct lr_field {
     int primary;       /* position in the primary key from 1, 0 not in it */
     int generated;     /* computed by the engine: never written */
     int has_default;
+    lr_said said;      /* of a row set's field: whose word it is */
     int loose;         /* "=" takes different values for the same, or there is none: compared as text; of SQLite: times that are equal in other forms too */
 } lr_field;
 

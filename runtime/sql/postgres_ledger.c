@@ -32,5 +32,8 @@ const char *const lr_postgres_ledger[] = {
     "CREATE TABLE IF NOT EXISTS @lrun_targets (target text PRIMARY KEY, run_id bigint NOT NULL)",
     "CREATE TABLE IF NOT EXISTS @lrun_columns (job text NOT NULL, target text NOT NULL, job_sha256 text NOT NULL, "
     "columns text NOT NULL, run_id bigint NOT NULL, PRIMARY KEY (job, target))",
+    "CREATE TABLE IF NOT EXISTS @lrun_write_columns (job text NOT NULL, target text NOT NULL, source_table text NOT NULL, "
+    "place bigint NOT NULL, job_sha256 text NOT NULL, columns text NOT NULL, run_id bigint, saved_at text NOT NULL, "
+    "PRIMARY KEY (job, target, source_table, place))",
     "CREATE TABLE IF NOT EXISTS @lrun_scd2_seen (dim text NOT NULL, key text NOT NULL, at text COLLATE \"C\" NOT NULL, PRIMARY KEY (dim, key, at))",
     NULL};

@@ -33,5 +33,8 @@ const char *const lr_sqlite_ledger[] = {
     "CREATE TABLE IF NOT EXISTS @lrun_targets (target TEXT PRIMARY KEY, run_id INTEGER NOT NULL)",
     "CREATE TABLE IF NOT EXISTS @lrun_columns (job TEXT NOT NULL, target TEXT NOT NULL, job_sha256 TEXT NOT NULL, "
     "columns TEXT NOT NULL, run_id INTEGER NOT NULL, PRIMARY KEY (job, target))",
+    "CREATE TABLE IF NOT EXISTS @lrun_write_columns (job TEXT NOT NULL, target TEXT NOT NULL, source_table TEXT NOT NULL, "
+    "place INTEGER NOT NULL, job_sha256 TEXT NOT NULL, columns TEXT NOT NULL, run_id INTEGER, saved_at TEXT NOT NULL, "
+    "PRIMARY KEY (job, target, source_table, place))",
     "CREATE TABLE IF NOT EXISTS @lrun_scd2_seen (dim TEXT NOT NULL, key TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (dim, key, at)) WITHOUT ROWID",
     NULL};

@@ -52,11 +52,13 @@ ledger: tables of the warehouse that lrun keeps, to be queried
 
   lrun_runs         each run: job, logical_date, run_start, status, rows, error, backfill_id
   lrun_watermarks   the saved watermarks
-  lrun_windows      what each run read: table, column, [window_start, window_stop)
+  lrun_windows      what each run read: table, column, window_start, window_stop (lrun plan shows which ends are inside)
   lrun_writes       what each run wrote: target, primitive, rows
   lrun_checks       each comparison: both sides, equal
   lrun_backfills    each range of dates, how it ended, and whose it is
-  lrun_columns      the columns that a job wrote last
+  lrun_columns      the columns that a job wrote last into each target
+  lrun_write_columns  the same for each of its writes: target, source_table, and place among its writes of that table;
+                    a change in the source is refused by them until lrun accept, or the job, says that it is right
   lrun_scd2_seen    sightings that made no version of a dimension
 
 status is running, succeeded, failed, differs or interrupted. succeeded is true exactly when the rows are there.

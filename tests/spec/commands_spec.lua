@@ -3,7 +3,7 @@ local files = require "files"
 local shop = require "shop"
 local world = require "world"
 
-local COMMANDS = { "backfill", "reconcile", "learn", "plan", "status", "runs", "watermark", "repl", "init", "help" }
+local COMMANDS = { "accept", "backfill", "reconcile", "learn", "plan", "status", "runs", "watermark", "repl", "init", "help" }
 local PRIMITIVES = { "job", "extract", "merge", "overwrite_partition", "insert_new", "full_load", "reconcile", "scd2_join",
   "group", "query", "execute", "window", "watermark", "param", "swap", "scd2_merge", "delete_missing", "apply_changes", "partitions", "lateness" }
 local TOPICS = { "connections", "postgresql", "ledger", "exit", "values" }

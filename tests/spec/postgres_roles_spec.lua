@@ -85,6 +85,19 @@ for _, name in ipairs { "sqlite->postgresql", "postgresql->postgresql", "postgre
       drop_roles(w)
     end)
 
+    it("goes on with a ledger of 0.1.0 where it may make no tables (S93)", function()
+      local w = strict(pair)
+      w:job("j", (JOB:gsub("\nmerge { rows:map[^\n]*", ""):gsub("\nreconcile { rows, with = \"t2\"[^\n]*", "")))
+      w:ok("j.lua", "--run-start", "2026-01-03", "--ledger-schema", "led")
+      w:warehouse("DROP TABLE led.lrun_write_columns; REVOKE CREATE ON SCHEMA led FROM " .. LOADER ..
+                  "; DO $$ BEGIN EXECUTE format('GRANT TEMP ON DATABASE %I TO " .. LOADER .. "', current_database()); END $$")
+      w:ok("j.lua", "--run-start", "2026-01-04", "--ledger-schema", "led")
+      assert.equal("t1", w:one "SELECT 't1' WHERE to_regclass('led.lrun_write_columns') IS NULL")
+      w:source "ALTER TABLE s DROP COLUMN v"
+      w:refused(1, { "column v", "gone from s" }, "j.lua", "--run-start", "2026-01-05", "--ledger-schema", "led")
+      drop_roles(w)
+    end)
+
     it("stages in the ledger's schema inside the transaction: gone after a failure and a kill", function()
       local w = strict(pair)
       w:job("j", JOB .. 'if param("wait", "no") == "yes" then io.open("ready", "w"):close() while true do end end error "stop"')
