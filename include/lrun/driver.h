@@ -74,6 +74,7 @@ typedef struct lr_open {
     void *arg;
     int temporary;       /* readonly, but temporary tables may be made */
     const char *name;    /* of the connection, for hints; may be NULL */
+    int is_open;         /* this process has it open already: closing another descriptor of a file drops its locks (POSIX) */
     int row_security;    /* the role may see a part of a table: the user says so */
 } lr_open;
 

@@ -176,6 +176,7 @@ int lr_execution_open(lr_execution *x, const lr_execution_config *cfg, lr_err *e
     x->attempts = 1;
     if (lr_session_open(&x->session, &cfg->session, e) != 0) return -1;
     set_run(x);
+    x->session.wants_alone = 1;
     if (lr_run_begin(&x->run, e) != 0) return -1;
     x->vm->first_call = 0;
     return lr_vm_protected(x->vm, lr_open_globals, x, e);
@@ -249,8 +250,19 @@ static int fresh_state(lr_execution *x, lr_err *e)
     return new_vm(x, e);
 }
 
+/* Words of a job that may write SQL for a source, here or in a module: the second
+ * connection that this may need is not opened for the others. */
+static int may_write_sql(const char *text)
+{
+    static const char *const words[] = {"sql", "where", "columns", "query", "require", "load", "dofile"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strstr(text, words[i]) != NULL) return 1;
+    return 0;
+}
+
 static int attempts(lr_execution *x, lr_err *e)
 {
+    x->session.wants_alone |= may_write_sql(x->text);
     int counted = 0;
     for (x->attempts = 1;; x->attempts++) {
         int failed = attempt(x, e);

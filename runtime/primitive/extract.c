@@ -5,7 +5,7 @@
 
 static const lr_option options[] = {
     {"from", LR_ARG_STRING, 0, NULL, "table or view, \"orders\" or \"schema.orders\"; or pass sql"},
-    {"sql", LR_ARG_STRING, 0, NULL, "a SELECT; :start and :stop are bound to the window, :name to params"},
+    {"sql", LR_ARG_STRING, 0, NULL, "a SELECT of the source's own tables and catalog; :start and :stop are bound to the window, :name to params"},
     {"columns", LR_ARG_LIST | LR_ARG_MAP, 0, "all", "a list of columns, or { target_name = \"column or SQL\" }"},
     {"where", LR_ARG_STRING | LR_ARG_MAP, 0, NULL, "{ status = \"paid\" }, { status = { \"a\", \"b\" } }, or SQL with :name from params"},
     {"params", LR_ARG_MAP, 0, NULL, "values for :name in sql and where"},
@@ -100,53 +100,6 @@ static int check_nulls(lr_run *run, lr_rowset *rs, lr_err *e)
     return lr_hint(e, "pass nulls = \"include\" or nulls = \"skip\", or fix the source");
 }
 
-/* 1 found (and refused in e, or *is_time), 0 none, -1 error. */
-static int find_time(lr_run *run, const lr_place *place, const lr_sql *q, const char *table, const char *column,
-                     const lr_bounds *bounds, int *is_time, lr_err *e);
-
-int lr_check_times(lr_run *run, const lr_place *place, const lr_table *t, const char *table, const char *column, const lr_sql *from,
-                   const lr_sql *expr, lr_bounds *bounds, lr_err *e)
-{
-    const lr_dialect *d = place->dialect;
-    lr_sql q = lr_sql_new(&run->arena), odd = lr_sql_new(&run->arena);
-    int is_time;
-    if (bounds->mode == LR_ISO && d->strange != NULL && !bounds->by_instant) {
-        int indexed = d->indexed(place->driver, place->conn, t, column, e);
-        if (indexed < 0) return -1;
-        bounds->indexed = indexed;
-        if (d->strange(&odd, from, expr, bounds) && find_time(run, place, &odd, table, column, bounds, &is_time, e) != 0) return -1;
-    }
-    if (!d->misplaced(&q, from, expr, bounds)) return 0;
-    int found = find_time(run, place, &q, table, column, bounds, &is_time, e);
-    if (found <= 0 || !is_time) return found;
-    bounds->by_instant = 1;
-    return lr_check_times(run, place, t, table, column, from, expr, bounds, e);
-}
-
-static int find_time(lr_run *run, const lr_place *place, const lr_sql *q, const char *table, const char *column,
-                     const lr_bounds *bounds, int *is_time, lr_err *e)
-{
-    lr_cursor *k;
-    const lr_value *row;
-    *is_time = 0;
-    if (lr_query(run, place, q, &k, e) != 0) return -1;
-    int got = place->driver->next(k, &row, e);
-    if (got == 1) {
-        const char *class = lr_value_text(&run->arena, &row[0]), *value = lr_value_text(&run->arena, &row[1]);
-        *is_time = bounds->mode == LR_ISO && row[2].i != 0;
-        if (!*is_time) {
-            lr_fail(e, LR_FAILED, "%s.%s: the %s value '%s' is no %s", table, column, class, value,
-                    bounds->mode == LR_ISO ? "ISO date or time" : "time in the declared form");
-            lr_hint(e, "%s", bounds->mode == LR_ISO && strcmp(class, "integer") == 0
-                                 ? "declare the form with time = \"unix\" or time = \"unix_ms\", or fix the source"
-                                 : "fix the value, leave it out with where, or convert the column with sql = [[...]]");
-            got = -1;
-        }
-    }
-    place->driver->finish(k);
-    return got;
-}
-
 static int record_window(lr_run *run, lr_rowset *rs, lr_err *e)
 {
     lr_event ev = {.name = "window"};
@@ -190,12 +143,11 @@ int lr_extract_prepare(lr_run *run, lr_rowset *rs, lr_err *e)
 
 /* ---- making one ---- */
 
-static int no_such_column(lr_run *run, const lr_rowset *rs, const char *name, const char *option, lr_err *e)
+static int no_such_column(const lr_rowset *rs, const char *name, const char *option, lr_err *e)
 {
     lr_buf known = {0};
     for (int i = 0; i < rs->relation.nfields; i++)
         lr_buf_printf(&known, "%s%s", i > 0 ? ", " : "", rs->relation.fields[i].name);
-    (void)run;
     lr_fail(e, LR_FAILED, "extract: %s has no column \"%s\" (%s)", rs->title, name, option);
     lr_hint(e, "it has: %s", known.data);
     lr_buf_free(&known);
@@ -249,7 +201,7 @@ static int read_columns(lr_run *run, lr_rowset *rs, const lr_arg *columns, lr_er
         const char *text = lr_dup(&run->arena, item->value.s.p);
         const char *name = columns->type == LR_ARG_MAP ? columns->names[i] : NULL;
         int at = lr_field_find(rs->place->dialect, &rs->relation, text);
-        if (name == NULL && at < 0) return no_such_column(run, rs, text, "columns", e);
+        if (name == NULL && at < 0) return no_such_column(rs, text, "columns", e);
         if (at < 0 && lr_sql_piece(text, 0, "columns", e) != 0) return -1;
         add_field(run, rs, name != NULL ? name : rs->relation.fields[at].name, text, 1);
     }
@@ -268,31 +220,50 @@ static int not_a_value(const char *name, lr_err *e)
     return lr_hint(e, "write { status = \"paid\" } or { status = { \"paid\", \"sent\" } }");
 }
 
-static int where_map(lr_run *run, lr_rowset *rs, const lr_arg *where, lr_err *e)
+static int where_map(const lr_rowset *rs, const lr_arg *where, lr_sql *q, lr_err *e)
 {
     for (int i = 0; i < where->n; i++) {
         const lr_arg *v = &where->items[i];
         if (where->names[i] == NULL || lr_field_find(rs->place->dialect, &rs->relation, where->names[i]) < 0)
-            return no_such_column(run, rs, where->names[i] != NULL ? where->names[i] : "?", "where", e);
-        lr_sqlf(&rs->from, " AND ");
+            return no_such_column(rs, where->names[i] != NULL ? where->names[i] : "?", "where", e);
+        lr_sqlf(q, " AND ");
         if (v->type == LR_ARG_NULL) {
-            lr_sqlf(&rs->from, "%I IS NULL", where->names[i]);
+            lr_sqlf(q, "%I IS NULL", where->names[i]);
         } else if (v->type == LR_ARG_LIST) {
             int values = 0, nulls = 0;
-            lr_sqlf(&rs->from, "(%I IN (", where->names[i]);
+            lr_sqlf(q, "(%I IN (", where->names[i]);
             for (int j = 0; j < v->n; j++) {
                 if (v->items[j].type == LR_ARG_NULL) nulls = 1;
                 else if (!is_value(&v->items[j])) return not_a_value(where->names[i], e);
-                else lr_sqlf(&rs->from, values++ == 0 ? "%V" : ", %V", &v->items[j].value);
+                else lr_sqlf(q, values++ == 0 ? "%V" : ", %V", &v->items[j].value);
             }
-            if (values == 0) lr_sqlf(&rs->from, "NULL");
-            lr_sqlf(&rs->from, nulls ? ") OR %I IS NULL)" : "))", where->names[i]);
+            if (values == 0) lr_sqlf(q, "NULL");
+            lr_sqlf(q, nulls ? ") OR %I IS NULL)" : "))", where->names[i]);
         } else if (!is_value(v)) {
             return not_a_value(where->names[i], e);
         } else {
-            lr_sqlf(&rs->from, "%I = %V", where->names[i], &v->value);
+            lr_sqlf(q, "%I = %V", where->names[i], &v->value);
         }
     }
+    return 0;
+}
+
+/* " FROM t WHERE ...", main being the schema in which the place's tables are. */
+static int from_clause(lr_run *run, lr_rowset *rs, const lr_args *args, const lr_table *table, const char *main, lr_sql *q, lr_err *e)
+{
+    const lr_primitive *p = &lr_primitive_extract;
+    const lr_arg *where = lr_arg_of(p, args, "where");
+    *q = lr_sql_new(&run->arena);
+    lr_sqlf(q, " FROM %T WHERE 1=1", table);
+    if (where->type == LR_ARG_MAP && where_map(rs, where, q, e) != 0) return -1;
+    if (where->type != LR_ARG_STRING) return 0;
+    rs->user_sql = 1;
+    names n = {.params = lr_arg_of(p, args, "params"), .arena = &run->arena};
+    /* a line of its own, so that a comment at its end ends there */
+    lr_sqlf(q, " AND (");
+    if (lr_sql_piece(where->value.s.p, 1, "where", e) != 0) return -1;
+    if (lr_sql_user(q, where->value.s.p, main, lookup, &n, e) != 0) return -1;
+    lr_sqlf(q, "\n)");
     return 0;
 }
 
@@ -307,29 +278,19 @@ static int from_table(lr_run *run, lr_rowset *rs, const lr_args *args, lr_err *e
         return lr_hint(e, "correct from, or the connection");
     }
     if (rs->by != NULL && lr_field_find(place->dialect, &rs->relation, rs->by) < 0)
-        return no_such_column(run, rs, rs->by, "by", e);
+        return no_such_column(rs, rs->by, "by", e);
     if (rs->by == NULL && rs->window != NULL) {
         lr_fail(e, LR_FAILED, "extract: a window needs the time column that it is on");
         return lr_hint(e, "pass by = \"updated_at\"");
     }
     if (read_columns(run, rs, lr_arg_of(p, args, "columns"), e) != 0) return -1;
-    rs->from = lr_sql_new(&run->arena);
-    lr_sqlf(&rs->from, " FROM %T WHERE 1=1", &rs->relation.table);
     rs->narrowed = where->type == LR_ARG_STRING || where->n > 0;
-    if (where->type == LR_ARG_MAP && where_map(run, rs, where, e) != 0) return -1;
+    lr_table alone = {"main", rs->relation.table.name};
     if (lr_params_used(lr_arg_of(p, args, "params"), where->type == LR_ARG_STRING ? where->value.s.p : "", e) != 0) return -1;
-    if (where->type == LR_ARG_STRING) {
-        rs->user_sql = 1;
-        names n = {.params = lr_arg_of(p, args, "params"), .arena = &run->arena};
-        /* a line of its own, so that a comment at its end ends there */
-        lr_sqlf(&rs->from, " AND (");
-        if (lr_sql_piece(where->value.s.p, 1, "where", e) != 0) return -1;
-        if (lr_sql_user(&rs->from, where->value.s.p, place->schema, lookup, &n, e) != 0) return -1;
-        lr_sqlf(&rs->from, "\n)");
-    }
-    lr_sql all = lr_sql_new(&run->arena);
-    lr_sqlf(&all, "%Q%Q", &rs->select, &rs->from);
-    return lr_inspect_rows(run, rs, &all, e);
+    if (from_clause(run, rs, args, &rs->relation.table, place->schema, &rs->from, e) != 0) return -1;
+    if (from_clause(run, rs, args, &alone, NULL, &rs->alone_from, e) != 0) return -1;
+    rs->alone_select = rs->select;
+    return lr_inspect_extract(run, rs, e);
 }
 
 static int from_sql(lr_run *run, lr_rowset *rs, const lr_args *args, lr_err *e)
@@ -352,11 +313,13 @@ static int from_sql(lr_run *run, lr_rowset *rs, const lr_args *args, lr_err *e)
     rs->select = lr_sql_new(&run->arena);
     if (lr_params_used(n.params, lr_arg_of(p, args, "sql")->value.s.p, e) != 0) return -1;
     if (lr_sql_user(&rs->select, lr_arg_of(p, args, "sql")->value.s.p, rs->place->schema, lookup, &n, e) != 0) return -1;
+    rs->alone_select = lr_sql_new(&run->arena);
+    if (lr_sql_user(&rs->alone_select, lr_arg_of(p, args, "sql")->value.s.p, NULL, lookup, &n, e) != 0) return -1;
     if (rs->window != NULL && !n.used_window) {
         lr_fail(e, LR_FAILED, "extract: the SQL uses neither :start nor :stop, so the window would not hold");
         return lr_hint(e, "add WHERE updated_at >= :start AND updated_at < :stop");
     }
-    if (lr_inspect_rows(run, rs, &rs->select, e) != 0) return -1;
+    if (lr_inspect_extract(run, rs, e) != 0) return -1;
     return rs->by != NULL && lr_rowset_field(run, rs, rs->by, e) < 0 ? -1 : 0;
 }
 

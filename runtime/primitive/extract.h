@@ -13,14 +13,18 @@ extern const lr_primitive lr_primitive_extract;
 int lr_check_times(lr_run *run, const lr_place *place, const lr_table *t, const char *table, const char *column, const lr_sql *from,
                    const lr_sql *expr, lr_bounds *bounds, lr_err *e);
 
-/* Look at the SELECT of an extract: fill its fields, and refuse or shadow what
- * it would read from another database than its own. */
+/* Look at the SELECT of an extract: fill its fields, and refuse what it would read
+ * from another database than its own; a name that both have sets collides. */
 int lr_inspect_rows(lr_run *run, lr_rowset *rs, const lr_sql *q, lr_err *e);
 
 /* A statement that a job wrote, looked at by the rules for its connection:
- * names resolve in that database only. shadowed and n may be NULL. */
-int lr_inspect_names(lr_run *run, const lr_place *place, const lr_inspection *seen, const char ***shadowed, int *n,
-                     lr_err *e);
+ * names resolve in that database only. collides: as above, -1 where only another
+ * database has a name; NULL: such names are refused. */
+int lr_inspect_names(lr_run *run, const lr_place *place, const lr_inspection *seen, int *collides, lr_err *e);
+
+/* lr_inspect_rows of all that the extract selects; where SQL of the job for an
+ * attached database would not mean its tables as they are, it is read alone from here on. */
+int lr_inspect_extract(lr_run *run, lr_rowset *rs, lr_err *e);
 
 int lr_params_used(const lr_arg *params, const char *text, lr_err *e);
 

@@ -43,13 +43,9 @@ static int schema_table(const char *name)
     return strncasecmp(name, "sqlite_", 7) == 0 || strncasecmp(name, "pragma_", 7) == 0;
 }
 
-int lr_inspect_names(lr_run *run, const lr_place *place, const lr_inspection *seen, const char ***shadowed, int *n,
-                     lr_err *e)
+int lr_inspect_names(lr_run *run, const lr_place *place, const lr_inspection *seen, int *collides, lr_err *e)
 {
-    if (n != NULL) {
-        *n = 0;
-        *shadowed = lr_alloc(&run->arena, (size_t)(seen->ntouches + 1) * sizeof **shadowed);
-    }
+    if (collides != NULL) *collides = 0;
     if (place->conn != run->session->warehouse->conn) return 0;
     /* the inspection is overwritten by the reading of schemas below */
     int count = seen->ntouches;
@@ -70,13 +66,12 @@ int lr_inspect_names(lr_run *run, const lr_place *place, const lr_inspection *se
         lr_table theirs = {place->schema, t->table};
         lr_relation rel;
         if (place->dialect->relation(place->driver, place->conn, &run->arena, &theirs, 0, &rel, e) != 0) return -1;
-        if (!rel.exists || n == NULL) {
+        if (!rel.exists || collides == NULL) {
+            if (collides != NULL) *collides = -1;
             lr_fail(e, LR_FAILED, "no such table: %s (at the connection \"%s\"; it is one of \"%s\")", t->table, place->name, t->schema);
             return lr_hint(e, "the SQL of an extract sees its own connection only");
         }
-        int known = 0;
-        for (int j = 0; j < *n; j++) known |= strcasecmp((*shadowed)[j], rel.table.name) == 0;
-        if (!known) (*shadowed)[(*n)++] = rel.table.name;
+        *collides = 1;
     }
     return 0;
 }
@@ -141,14 +136,5 @@ int lr_inspect_rows(lr_run *run, lr_rowset *rs, const lr_sql *q, lr_err *e)
     if (rs->is_sql && rs->nreads > 0) rs->title = rs->reads[0].name;
     if (rs->relation.exists) rs->reads[rs->nreads++] = rs->relation.table;
     if (duplicate_names(run, rs, e) != 0) return -1;
-    if (lr_inspect_names(run, p, seen, &rs->shadowed, &rs->nshadowed, e) != 0) return -1;
-    if (rs->nshadowed == 0) return 0;
-    /* Once more with the source's own tables in front, for its columns. */
-    if (lr_shadow(run, rs, 1, e) != 0) return -1;
-    rs->n = rs->is_sql ? 0 : rs->n;
-    int failed = p->driver->inspect(p->conn, text, &seen, e);
-    if (failed == 0) take_columns(run, rs, seen);
-    lr_err after = {0};
-    if (lr_shadow(run, rs, 0, failed == 0 ? e : &after) != 0) failed = -1;
-    return failed;
+    return lr_inspect_names(run, p, seen, &rs->collides, e);
 }

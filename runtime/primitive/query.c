@@ -1,10 +1,11 @@
 /* query and execute: the job's own SQL, inside the run's transaction. */
 #include "primitive/extract.h"
+#include "run/alone.h"
 #include <string.h>
 #include <strings.h>
 
 static const lr_option query_options[] = {
-    {"connection", LR_ARG_STRING, 0, "warehouse", "the connection's name"},
+    {"connection", LR_ARG_STRING, 0, "warehouse", "the connection's name: its tables and catalog are meant"},
     {"params", LR_ARG_MAP, 0, NULL, "values for :name"},
 };
 
@@ -61,39 +62,40 @@ static int prepare(lr_run *run, const lr_args *args, const lr_place *place, lr_s
     return 0;
 }
 
-static int call_query(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
+static int look(lr_run *run, const lr_args *args, const lr_place *place, lr_sql *q, int *collides, lr_err *e)
 {
-    lr_place *place;
-    lr_sql q;
     const lr_inspection *seen;
-    const char **shadowed = NULL;
-    int n = 0;
-    if (lr_session_place(run->session, lr_arg_text(&args->named[0], "warehouse"), &place, e) != 0) return -1;
-    lr_rowset names = {.place = place, .title = "query"};
-    int failed = prepare(run, args, place, &q, &seen, e);
-    if (failed != 0) return -1;
+    if (prepare(run, args, place, q, &seen, e) != 0) return -1;
     if (!seen->readonly) {
         lr_fail(e, LR_FAILED, "query takes a SELECT, this statement writes (connection \"%s\")", place->name);
         return lr_hint(e, "%s", place == run->session->warehouse ? "use execute" : "a source is never written");
     }
     if (seen->ncolumns == 0) return lr_fail(e, LR_FAILED, "the statement gives no rows");
-    if (!run->job->reaches && lr_inspect_names(run, place, seen, &shadowed, &n, e) != 0) return -1;
-    names.shadowed = shadowed;
-    names.nshadowed = n;
+    return run->job->reaches ? 0 : lr_inspect_names(run, place, seen, collides, e);
+}
+
+static int call_query(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
+{
+    lr_place *named;
+    lr_sql q;
+    int collides = 0, failed = 0;
+    if (lr_session_place(run->session, lr_arg_text(&args->named[0], "warehouse"), &named, e) != 0) return -1;
+    const lr_place *place = named;
+    int alone = place->schema != NULL && lr_sql_reads_catalog(args->first.value.s.p);
+    if (!alone) {
+        failed = look(run, args, place, &q, &collides, e);
+        /* what failed may be right for the source's own tables */
+        alone = place->schema != NULL && (collides > 0 || (failed != 0 && collides == 0));
+    }
+    if (alone) {
+        lr_err_clear(e);
+        failed = lr_alone(run, named, &place, e);
+        if (failed == 0) failed = look(run, args, place, &q, &collides, e);
+    }
+    if (failed != 0) return -1;
     out->kind = LR_RESULT_CURSOR;
     out->place = place;
-    if (n == 0) return lr_query(run, place, &q, &out->cursor, e);
-    /* The tables' names mean the source's only until the cursor is prepared,
-     * so its rows are put aside. */
-    lr_table stage = {NULL, lr_printf(args->scratch, LR_STAGE_NAME, (long long)++run->staged)};
-    lr_sql copy = lr_sql_new(args->scratch), all = lr_sql_new(args->scratch);
-    lr_sqlf(&copy, "CREATE TEMP TABLE %I AS %Q", stage.name, &q);
-    lr_sqlf(&all, "SELECT * FROM %I", stage.name);
-    if (lr_shadow(run, &names, 1, e) != 0) return -1;
-    failed = lr_exec(run, run->session->warehouse, &copy, NULL, e);
-    lr_err after = {0};
-    if (lr_shadow(run, &names, 0, failed == 0 ? e : &after) != 0) failed = -1;
-    return failed == 0 ? lr_query(run, place, &all, &out->cursor, e) : -1;
+    return lr_query(run, place, &q, &out->cursor, e);
 }
 
 /* CREATE TRIGGER with a ledger table in its body. */
@@ -141,7 +143,7 @@ static int call_execute(lr_run *run, const lr_args *args, lr_result *out, lr_err
         return lr_hint(e, "read it with query");
     }
     if (run->job->reaches && writes_source(run, seen, e) != 0) return -1;
-    if (!run->job->reaches && lr_inspect_names(run, place, seen, NULL, NULL, e) != 0) return -1;
+    if (!run->job->reaches && lr_inspect_names(run, place, seen, NULL, e) != 0) return -1;
     out->kind = LR_RESULT_INT;
     out->unknown = run->mode == LR_MODE_PLAN || run->mode == LR_MODE_RECONCILE;
     if (lr_write(run, &q, &out->number, e) != 0) return -1;

@@ -36,7 +36,7 @@ lr_type lr_rowset_type(lr_run *run, const lr_rowset *rs, int field)
     const lr_place *w = run->session->warehouse;
     const lr_type *own = &rs->fields[field].type;
     if (rs->staged != NULL) return rs->staged_types[field];
-    if (rs->kind == LR_ROWS_MAP || (rs->kind == LR_ROWS_EXTRACT && (rs->place->conn != w->conn || rs->nshadowed > 0)))
+    if (rs->kind == LR_ROWS_MAP || (rs->kind == LR_ROWS_EXTRACT && (rs->place->conn != w->conn)))
         return lr_stage_type(run, rs, field);
     for (int i = 0; rs->kind != LR_ROWS_EXTRACT && rs->origins != NULL && rs->origins[field] != NULL && i < rs->input->n; i++)
         if (strcmp(rs->input->fields[i].name, rs->origins[field]) == 0) return lr_rowset_type(run, rs->input, i);
@@ -119,7 +119,8 @@ int lr_rowset_sql(lr_run *run, lr_rowset *rs, lr_sql *q, lr_err *e)
     }
     switch (rs->kind) {
     case LR_ROWS_EXTRACT:
-        if (rs->nshadowed == 0 && rs->place->conn == run->session->warehouse->conn) return lr_extract_sql(run, rs, q, e);
+        if (lr_extract_settle(run, rs, e) != 0) return -1;
+        if (rs->place->conn == run->session->warehouse->conn) return lr_extract_sql(run, rs, q, e);
         if (run->mode != LR_MODE_PLAN && lr_rowset_stage(run, rs, e) != 0) return -1;
         select_staged(rs, q);
         return 0;
@@ -170,6 +171,7 @@ int lr_rowset_only(lr_run *run, lr_rowset *rs, const char **columns, int n, lr_s
         if (at[i] < 0) return -1;
     }
     *from = rs;
+    if (rs->kind == LR_ROWS_EXTRACT && lr_extract_settle(run, rs, e) != 0) return -1;
     if (rs->kind == LR_ROWS_EXTRACT && rs->staged == NULL) {
         lr_rowset *few = narrowed(run, rs, at, n);
         *from = few;
@@ -184,7 +186,8 @@ int lr_rowset_only(lr_run *run, lr_rowset *rs, const char **columns, int n, lr_s
 
 int lr_rowset_home(lr_run *run, lr_rowset *rs, const lr_place **place, lr_sql *q, lr_err *e)
 {
-    if (rs->kind == LR_ROWS_EXTRACT && rs->staged == NULL && rs->nshadowed == 0) {
+    if (rs->kind == LR_ROWS_EXTRACT && lr_extract_settle(run, rs, e) != 0) return -1;
+    if (rs->kind == LR_ROWS_EXTRACT && rs->staged == NULL) {
         *place = rs->place;
         return lr_extract_sql(run, rs, q, e);
     }
@@ -194,7 +197,7 @@ int lr_rowset_home(lr_run *run, lr_rowset *rs, const lr_place **place, lr_sql *q
 
 int lr_rowset_origin(lr_run *run, lr_rowset *rs, const lr_place **place, lr_sql *q, lr_err *e)
 {
-    int apart = rs->kind == LR_ROWS_EXTRACT && rs->nshadowed == 0 && rs->place->conn != run->session->warehouse->conn;
+    int apart = rs->kind == LR_ROWS_EXTRACT && rs->place->conn != run->session->warehouse->conn;
     if (!apart) return lr_rowset_home(run, rs, place, q, e);
     *place = rs->place;
     return lr_extract_sql(run, rs, q, e);

@@ -47,8 +47,8 @@ typedef struct lr_rowset {
     int is_sql;
     int narrowed;             /* it has a where */
     int user_sql;             /* the job wrote SQL for it: sql, where, or an expression */
-    const char **shadowed;    /* sql =: tables whose names the warehouse has too */
-    int nshadowed;
+    int collides;             /* user_sql: the warehouse has a table of a name in it */
+    lr_sql alone_select, alone_from; /* select and from, where the place's database is the only one */
     lr_table *reads;          /* tables that it reads, for "is also written" */
     int nreads;
     const char *by;
@@ -161,6 +161,13 @@ int lr_join_guarded(const lr_rowset *rs);
 int lr_join_explain(lr_run *run, lr_rowset *rs, lr_err *e);
 int lr_join_prepare(lr_run *run, lr_rowset *rs, lr_err *e);
 int lr_extract_sql(lr_run *run, lr_rowset *rs, lr_sql *q, lr_err *e);
-int lr_shadow(lr_run *run, const lr_rowset *rs, int on, lr_err *e);
+
+/* SQL of the job for an attached database is read through a connection of its own
+ * where the warehouse's would take it for something else. */
+int lr_extract_alone(lr_run *run, lr_rowset *rs, lr_err *e);
+/* Does the SQL speak of the catalog, of which each connection has its own first? */
+int lr_sql_reads_catalog(const char *text);
+/* Before each use: the warehouse may have got a table of such a name meanwhile. */
+int lr_extract_settle(lr_run *run, lr_rowset *rs, lr_err *e);
 
 #endif

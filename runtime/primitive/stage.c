@@ -6,20 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Tables of these names hide the warehouse's while the source's SQL runs. */
-int lr_shadow(lr_run *run, const lr_rowset *rs, int on, lr_err *e)
-{
-    const lr_place *w = run->session->warehouse;
-    for (int i = 0; i < rs->nshadowed; i++) {
-        lr_table theirs = {rs->place->schema, rs->shadowed[i]};
-        lr_sql q = lr_sql_new(&run->arena);
-        if (on) lr_sqlf(&q, "CREATE TEMP VIEW %I AS SELECT * FROM %T", rs->shadowed[i], &theirs);
-        else lr_sqlf(&q, "DROP VIEW temp.%I", rs->shadowed[i]);
-        if (lr_exec(run, w, &q, NULL, e) != 0) return -1;
-    }
-    return 0;
-}
-
 int lr_stage_name(lr_run *run, lr_table *t, lr_err *e)
 {
     lr_session *s = run->session;
@@ -209,6 +195,7 @@ int lr_rowset_stage(lr_run *run, lr_rowset *rs, lr_err *e)
     if (lr_run_open(run, e) != 0) return -1;
     lr_sql rows = lr_sql_new(&run->arena);
     lr_rowset *from = rs->kind == LR_ROWS_MAP ? rs->input : rs;
+    if (from->kind == LR_ROWS_EXTRACT && lr_extract_settle(run, from, e) != 0) return -1;
     const lr_place *place = rs->place;
     /* what a function maps is read where it is */
     int failed = from == rs ? lr_extract_sql(run, from, &rows, e) : lr_rowset_home(run, from, &place, &rows, e);
@@ -217,20 +204,17 @@ int lr_rowset_stage(lr_run *run, lr_rowset *rs, lr_err *e)
     const lr_table *name;
     lr_column *columns;
     if (make_table(run, rs, &quoted, &columns, &name, e) != 0) return -1;
-    if (lr_shadow(run, rs, 1, e) != 0) return -1;
     int apart = rs->map == NULL && place->conn != w->conn;
     int piped = apart ? lr_pipe(run, place, &rows, w, quoted, columns, rs->n, NULL, e) : 0;
     failed = piped < 0 ? -1 : piped ? 0 : fill(run, rs, place, &rows, quoted, columns, apart, e);
     if (failed != 0 && apart) name_row(run, rs, place, &rows, columns, rs->n, NULL, e);
-    lr_err after = {0};
-    if (lr_shadow(run, rs, 0, failed == 0 ? e : &after) != 0) failed = -1;
     if (failed == 0) rs->staged = name;
     return failed == 0 ? 0 : -1;
 }
 
 int lr_rowset_direct(const lr_run *run, const lr_rowset *rs)
 {
-    return run->mode != LR_MODE_PLAN && rs->kind == LR_ROWS_EXTRACT && rs->staged == NULL && rs->nshadowed == 0 &&
+    return run->mode != LR_MODE_PLAN && rs->kind == LR_ROWS_EXTRACT && rs->staged == NULL &&
            rs->place->conn != run->session->warehouse->conn;
 }
 

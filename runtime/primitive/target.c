@@ -50,24 +50,6 @@ static int refuse_name(lr_run *run, const lr_target *t, lr_err *e)
     return 0;
 }
 
-/* The new table must not be what the SQL of its own rows means by that name. */
-static void hide_from_source(lr_run *run, const lr_target *t)
-{
-    lr_rowset *x = lr_rowset_extract(t->source);
-    if (!x->user_sql || x->place->schema == NULL || x->place->conn != run->session->warehouse->conn) return;
-    for (int i = 0; i < x->nreads; i++) {
-        if (strcasecmp(x->reads[i].name, t->rel.table.name) != 0) continue;
-        const char **more = lr_alloc(&run->arena, (size_t)(x->nshadowed + 1) * sizeof *more);
-        for (int j = 0; j < x->nshadowed; j++) {
-            if (strcasecmp(x->shadowed[j], x->reads[i].name) == 0) return;
-            more[j] = x->shadowed[j];
-        }
-        more[x->nshadowed++] = x->reads[i].name;
-        x->shadowed = more;
-        return;
-    }
-}
-
 static int check_names(const lr_run *run, const lr_target *t, lr_err *e)
 {
     size_t most = run->session->warehouse->dialect->longest_name;
@@ -129,7 +111,7 @@ static int make(lr_run *run, lr_target *t, const char *index_column, lr_err *e)
         if (lr_write(run, &q, NULL, e) != 0) return -1;
     }
     t->created = 1;
-    hide_from_source(run, t);
+    if (lr_extract_settle(run, lr_rowset_extract(t->source), e) != 0) return -1;
     lr_buf key = {0};
     for (int i = 0; i < t->nkey; i++) lr_buf_printf(&key, "%s%s", i == 0 ? " with primary key " : ", ", t->key[i]);
     lr_note(run, "%s %s%s", t->name, run->mode == LR_MODE_PLAN ? "would be made" : "did not exist and is made now",

@@ -1,4 +1,5 @@
 /* One run: lock, snapshot, transaction, ledger, commit. */
+#include "run/alone.h"
 #include "run/backfill.h"
 #include "run/ledger.h"
 #include "run/stop.h"
@@ -147,6 +148,13 @@ static void say_once(lr_run *run)
     }
 }
 
+static int begin(lr_run *run, lr_err *e)
+{
+    const lr_place *w = run->session->warehouse;
+    int failed = run->mode == LR_MODE_RUN ? begin_locked(run, 1, e) : w->driver->begin(w->conn, writes(run), e);
+    return failed != 0 ? busy(run, e) : 0;
+}
+
 int lr_run_open(lr_run *run, lr_err *e)
 {
     if (run->open) return 0;
@@ -156,8 +164,7 @@ int lr_run_open(lr_run *run, lr_err *e)
         if (w->driver->clock != NULL) w->driver->clock(w->conn, run->job->run_start);
         return 0;
     }
-    int failed = run->mode == LR_MODE_RUN ? begin_locked(run, 1, e) : w->driver->begin(w->conn, writes(run), e);
-    if (failed != 0) return busy(run, e);
+    if (lr_alone_begin(run, begin, e) != 0) return -1;
     run->open = 1;
     if (w->driver->clock != NULL) w->driver->clock(w->conn, run->job->run_start);
     for (int i = 0; i < run->session->n; i++) {
@@ -173,6 +180,7 @@ static void close_transaction(lr_run *run)
         const lr_place *p = &run->session->places[i];
         if (p->own && p->conn != NULL) p->driver->rollback(p->conn);
     }
+    if (run->open) lr_alone_end(run);
     const lr_place *w = run->session->warehouse;
     if (run->open && w->driver->clock != NULL) w->driver->clock(w->conn, 0);
     run->open = 0;

@@ -179,6 +179,7 @@ int lr_place_relation(const lr_place *p, lr_arena *a, const char *name, int all,
 int lr_session_second(lr_session *s, const lr_place *p, lr_conn **out, lr_err *e)
 {
     lr_open how = how_to_open(p, s->lock_timeout_ms);
+    how.is_open = 1;
     how.readonly = 1;
     return p->driver->open(&how, out, e);
 }
@@ -200,6 +201,8 @@ void lr_session_close(lr_session *s)
 {
     for (int i = 0; i < s->n; i++)
         if (s->places[i].own && &s->places[i] != s->warehouse) s->places[i].driver->close(s->places[i].conn);
+    for (int i = 0; i < s->n; i++)
+        if (s->places[i].alone != NULL) s->places[i].driver->close(s->places[i].alone->conn);
     if (s->warehouse != NULL && s->warehouse->own) s->warehouse->driver->close(s->warehouse->conn);
     lr_arena_free(&s->arena);
     memset(s, 0, sizeof *s);

@@ -31,6 +31,7 @@ typedef struct lr_place {
     int own;            /* conn is closed with the place */
     int same;           /* the same database as the warehouse */
     int row_security;   /* its role may see a part of a table: connections.lua says so */
+    struct lr_place *alone; /* attached: the same database by a connection of its own, or NULL; see alone.h */
     lr_err problem;     /* why it cannot be used, found when it was opened */
 } lr_place;
 
@@ -48,6 +49,7 @@ typedef struct lr_session {
     int old_ledger;   /* it is 0.1.0's, and its role may not make tables */
     const char *waited[LR_MAX_WAITED]; /* targets that had to be waited for: locked before the snapshot */
     int nwaited;
+    int wants_alone;   /* SQL of the job may need attached databases alone */
     int told_parts;    /* row_security was noted */
     int blocks_source; /* reading the source blocks its writers while we read */
 } lr_session;

@@ -166,6 +166,10 @@ struct lr_dialect {
     void (*create_index)(lr_sql *q, const lr_table *t, const char *column);
     void (*add_column)(lr_sql *q, const lr_table *t, const lr_field *field);
 
+    /* A SELECT of a number that changes when another connection has committed to an
+     * attached database. NULL: none can be attached. */
+    void (*commits)(lr_sql *q, const char *schema);
+
     /* Fill edge->value from edge->us, as a column of the type is compared. */
     void (*edge)(lr_arena *a, lr_edge *edge, lr_time_mode mode, const lr_zone *z, const lr_type *type);
     /* "column >= start AND column < stop", or "1=1" where both are open. */

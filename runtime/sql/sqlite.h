@@ -6,6 +6,7 @@
 
 int lr_sqlite_relation(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_table *t, int all,
                        lr_relation *out, lr_err *e);
+void lr_sqlite_commits(lr_sql *q, const char *schema);
 int lr_sqlite_resolve(const lr_driver *d, lr_conn *c, lr_arena *a, const char *schema, const char *name,
                       lr_table *out, lr_err *e);
 int lr_sqlite_indexed(const lr_driver *d, lr_conn *c, const lr_table *t, const char *column, lr_err *e);

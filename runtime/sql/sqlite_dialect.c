@@ -443,6 +443,7 @@ const lr_dialect lr_sqlite_dialect = {
     .placeholder = placeholder,
     .relation = lr_sqlite_relation,
     .resolve = lr_sqlite_resolve,
+    .commits = lr_sqlite_commits,
     .type_for = lr_sqlite_type_for,
     .stage_type = stage_type,
     .create_table = create_table,

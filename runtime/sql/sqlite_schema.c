@@ -235,3 +235,8 @@ int lr_sqlite_resolve(const lr_driver *d, lr_conn *c, lr_arena *a, const char *s
     lr_buf_free(&b);
     return 0;
 }
+
+void lr_sqlite_commits(lr_sql *q, const char *schema)
+{
+    lr_sqlf(q, "PRAGMA %I.data_version", schema);
+}

@@ -237,9 +237,9 @@ static int set_up(lr_conn *c, int fresh, lr_err *e)
 
 static int sqlite_open(const lr_open *how, lr_conn **out, lr_err *e)
 {
-    int exists;
+    int exists = 1;
     *out = NULL;
-    if (lr_sqlite_check_file(how->url, !how->readonly, &exists, e) != 0) return -1;
+    if (!how->is_open && lr_sqlite_check_file(how->url, !how->readonly, &exists, e) != 0) return -1;
     char *path = lr_sqlite_path(how->url);
     int memory = strcmp(path, ":memory:") == 0;
     if (!exists && !memory && !how->create) {
