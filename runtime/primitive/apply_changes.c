@@ -1,8 +1,7 @@
 /* apply_changes: a stream of inserts, updates and deletes. Of each key the last
  * change counts, so the whole stream is one delete and one write by key; the
  * last order that was applied is kept as the table's mark, with the rows. */
-#include "base/decimal.h"
-#include "primitive/target.h"
+#include "primitive/changes.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +9,9 @@ static const lr_option options[] = {
     LR_WRITE_OPTIONS,
     {"key", LR_ARG_STRING | LR_ARG_LIST, 1, NULL, "column or columns that identify a row"},
     {"op", LR_ARG_STRING, 0, "op", "the column that says what was done: insert, update or delete"},
-    {"order", LR_ARG_STRING, 0, "seq", "the column by which changes follow each other: a number, a time, or text of one width"},
+    {"order", LR_ARG_STRING | LR_ARG_LIST, 0, "seq",
+     "the column by which changes follow each other: a number, a time, a log position (LSN, MySQL file:offset or GTID of one server), or text "
+     "of one width; or several, { \"lsn\", \"seq\" }, where changes of one key share a position"},
     {"gaps", LR_ARG_STRING, 0, "allow", "\"refuse\": order counts 1, 2, 3, and a missing number stops the run"},
     {"mark", LR_ARG_STRING, 0, "TARGET.ORDER", "the mark's name, where several streams with orders of their own go into one table"},
 };
@@ -25,10 +26,11 @@ const lr_primitive lr_primitive_apply_changes = {
     .options = options,
     .noptions = sizeof options / sizeof options[0],
     .writes = 1,
-    .returns = "{ read, inserted, updated, deleted, skipped }; skipped are changes at or below the mark, and deletes of rows that "
+    .returns = "{ read, inserted, updated, deleted, skipped }; skipped are changes at or below the mark (a change of another key at "
+               "the mark itself is applied), and deletes of rows that "
                "are not there. The mark is the last order applied (lrun status shows it; lrun watermark JOB NAME --clear forgets it). "
                "Operations in any case: insert, i, c, r, create, read; update, u; delete, d",
-    .refuses = "an unknown operation (named with its key); NULL in op, order or key; two changes of one order that differ; with "
+    .refuses = "an unknown operation (named with its key); NULL in op, order or key; two changes of one key and order that differ; text that its bytes do not order; with "
                "gaps = \"refuse\" a number that is missing",
     .example = "apply_changes { changes, into = \"dw_orders\", key = \"order_id\", op = \"op\", order = \"seq\" }",
     .idea = "change data capture: the streams of Debezium, AWS DMS, or a trigger's log table",
@@ -38,28 +40,9 @@ const lr_primitive lr_primitive_apply_changes = {
 #define DELETES "'delete', 'd'"
 #define WRITES "'insert', 'i', 'c', 'r', 'create', 'read', 'update', 'u'"
 
-typedef struct work {
-    lr_run *run;
-    const lr_primitive *p;
-    lr_target t;
-    const char *op, *order, *mark;
-    int no_gaps;
-    lr_sql rank, raw;        /* how changes compare: by time where they are times, then by bytes */
-    lr_sql after;            /* the condition of being above the mark; "1=1" without one */
-    const char *saved;       /* the mark, or NULL */
-    lr_value newest;         /* of the stream */
-    lr_value last;           /* the mark as it is compared */
-    lr_counts c;
-} work;
-
-static const lr_dialect *dialect(const work *w)
-{
-    return w->run->session->warehouse->dialect;
-}
-
 /* The rows of a query: "7, 9", or with further columns "x (1, 2), y (3, 4)". NULL
  * where there is none. */
-static int some_texts(work *w, const lr_sql *q, const char **out, lr_err *e)
+static int some_texts(lr_changes *w, const lr_sql *q, const char **out, lr_err *e)
 {
     const lr_place *house = w->run->session->warehouse;
     lr_cursor *k;
@@ -80,7 +63,7 @@ static int some_texts(work *w, const lr_sql *q, const char **out, lr_err *e)
 
 /* ---- what is refused ---- */
 
-static int check_ops(work *w, lr_err *e)
+static int check_ops(lr_changes *w, lr_err *e)
 {
     lr_sql q = lr_sql_new(&w->run->arena);
     const char *found;
@@ -93,71 +76,56 @@ static int check_ops(work *w, lr_err *e)
     return lr_hint(e, "known are insert, i, c, r, update, u, delete, d; map others to them: columns = { op = \"CASE ... END\" }");
 }
 
-static int is_number(const lr_value *v)
+static int check_nulls(lr_changes *w, const lr_value *n, lr_err *e)
 {
-    return v->type == LR_INT || v->type == LR_REAL || v->type == LR_DECIMAL;
-}
-
-/* '9' sorts after '10': numbers kept as text follow each other only with one width. */
-static int check_form(work *w, const lr_value *oldest, lr_err *e)
-{
-    const lr_value *a = oldest, *b = &w->newest;
-    if (is_number(a) != is_number(b) || (!is_number(a) && a->type != b->type)) {
-        lr_fail(e, LR_FAILED, "%s holds values of different kinds, which have no order", w->order);
-        return lr_hint(e, "convert them in columns = { ... }");
-    }
-    if (b->type != LR_TEXT) return 0;
-    lr_value n;
-    lr_sql q = lr_sql_new(&w->run->arena);
-    if (strspn(a->s.p, "0123456789") != a->s.n) return 0;
-    lr_sqlf(&q, "SELECT max(length(%I)) - min(length(%I)) FROM (%Q) AS \"rows\"", w->order, w->order, &w->t.rows);
-    if (lr_query_value(w->run, w->run->session->warehouse, &q, &w->run->arena, &n, NULL, e) != 0) return -1;
-    if (n.i == 0 && (w->saved == NULL || strlen(w->saved) == b->s.n)) return 0;
-    lr_fail(e, LR_FAILED, "%s holds numbers as text of different lengths, and '9' sorts after '10'", w->order);
-    return lr_hint(e, "convert them: columns = { %s = \"CAST(%s AS bigint)\" }", w->order, w->order);
-}
-
-static int check_nulls(work *w, const lr_value *n, lr_err *e)
-{
-    const char *names[] = {w->op, w->order};
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i <= w->norders; i++) {
+        const char *name = i == 0 ? w->op : w->orders[i - 1].column;
         if (n[i + 1].i == n[0].i) continue;
         long long nulls = (long long)(n[0].i - n[i + 1].i);
-        lr_fail(e, LR_FAILED, "%s is NULL in %lld change%s", names[i], nulls, nulls == 1 ? "" : "s");
+        lr_fail(e, LR_FAILED, "%s is NULL in %lld change%s", name, nulls, nulls == 1 ? "" : "s");
         return lr_hint(e, "without it nobody knows %s: leave such rows out with where, or fix the source",
                        i == 0 ? "what was done" : "what came first");
     }
     return 0;
 }
 
-/* One change delivered again is equal to itself; two that share an order are not. */
-static int check_twice(work *w, lr_err *e)
+/* One change delivered again is equal to itself; two of one key that share an
+ * order are not. Those of different keys may. */
+static int check_twice(lr_changes *w, lr_err *e)
 {
-    const lr_dialect *d = dialect(w);
-    lr_sql twice = lr_sql_new(&w->run->arena), all = lr_sql_new(&w->run->arena), q = lr_sql_new(&w->run->arena);
+    const lr_dialect *d = w->run->session->warehouse->dialect;
+    lr_sql places = lr_sql_new(&w->run->arena), twice = lr_sql_new(&w->run->arena), all = lr_sql_new(&w->run->arena), q = lr_sql_new(&w->run->arena);
+    lr_sql groups = lr_sql_new(&w->run->arena), keys = lr_sql_new(&w->run->arena), columns = lr_sql_new(&w->run->arena);
     const char *found;
     int any;
-    lr_sqlf(&twice, "SELECT %I FROM (%Q) AS \"rows\" GROUP BY %I HAVING count(*) > 1", w->order, &w->t.rows, w->order);
+    lr_key_list(w->run, &w->t, NULL, &keys);
+    lr_changes_order(w, "", &groups);
+    for (int i = 0; i < w->norders; i++) lr_sqlf(&columns, i == 0 ? "%I" : ", %I", w->orders[i].column);
+    lr_sqlf(&twice, "SELECT 1 FROM (%Q) AS \"rows\" GROUP BY %Q, %Q HAVING count(*) > 1", &w->t.rows, &keys, &groups);
     if (lr_any_row(w->run, w->run->session->warehouse, &twice, &any, e) != 0) return -1;
     if (!any) return 0;
     for (int i = 0; i < w->t.source->n; i++) {
         const char *name = w->t.source->fields[i].name;
-        int at = lr_field_find(d, &w->t.rel, name);
-        int loose = at >= 0 ? w->t.rel.fields[at].loose : 0;
+        int at = lr_field_find(d, &w->t.rel, name), is_key = 0;
+        for (int j = 0; j < w->t.nkey; j++) is_key |= lr_name_equal(d, name, w->t.key[j]);
+        int loose = at >= 0 && !is_key ? w->t.rel.fields[at].loose : 0;
         lr_sqlf(&all, i == 0 ? "" : ", ");
-        lr_sqlf(&all, loose ? "CAST(\"rows\".%I AS text) AS %I" : "\"rows\".%I AS %I", name, name);
+        lr_sqlf(&all, loose ? "CAST(%I AS text) AS %I" : "%I AS %I", name, name);
     }
-    lr_sqlf(&q, "SELECT %I FROM (SELECT DISTINCT %Q FROM (%Q) AS \"rows\" JOIN (%Q) AS \"twice\" ON \"twice\".%I = \"rows\".%I) AS \"d\" "
-                "GROUP BY %I HAVING count(*) > 1 ORDER BY 1 LIMIT 5",
-            w->order, &all, &w->t.rows, &twice, w->order, w->order, w->order);
+    for (int i = 0; i < w->norders; i++)
+        lr_sqlf(&places, ", %Q AS \"lrun_rank_%d\", %Q AS \"lrun_raw_%d\"", &w->orders[i].rank, i, &w->orders[i].raw, i);
+    lr_sql by = lr_sql_new(&w->run->arena);
+    for (int i = 0; i < w->norders; i++) lr_sqlf(&by, ", \"lrun_rank_%d\", \"lrun_raw_%d\"", i, i);
+    lr_sqlf(&q, "SELECT min(%I), %Q FROM (SELECT DISTINCT %Q%Q FROM (%Q) AS \"rows\") AS \"d\" GROUP BY %Q%Q HAVING count(*) > 1 ORDER BY 1 LIMIT 5",
+            w->order, &keys, &all, &places, &w->t.rows, &keys, &by);
     if (some_texts(w, &q, &found, e) != 0) return -1;
     if (found == NULL) return 0;
-    lr_fail(e, LR_FAILED, "two changes with the same %s differ: %s", w->order, found);
-    return lr_hint(e, "nothing says which came first: use a finer column for order, or fix the source");
+    lr_fail(e, LR_FAILED, "two changes of one key with the same %s differ: %s", columns.text, found);
+    return lr_hint(e, "nothing says which came first: give a second column, order = { \"%s\", \"...\" }, or fix the source", w->order);
 }
 
 /* The numbers that are missing from the mark on, in the order of the stream. */
-static int check_gaps(work *w, lr_err *e)
+static int check_gaps(lr_changes *w, lr_err *e)
 {
     lr_run *run = w->run;
     const lr_place *house = run->session->warehouse;
@@ -198,113 +166,43 @@ static int check_gaps(work *w, lr_err *e)
     return got;
 }
 
-/* ---- the mark ---- */
-
-static int read_mark(work *w, lr_err *e)
-{
-    const char *other;
-    if (lr_ledger_watermark(w->run, w->mark, &w->saved, e) != 0 || lr_ledger_other_job(w->run, w->mark, &other, e) != 0) return -1;
-    if (other != NULL) {
-        lr_fail(e, LR_FAILED, "the mark \"%s\" is that of job %s: the changes of one stream are applied by one job", w->mark, other);
-        return lr_hint(e, "use that job, pass mark = \"...\" for a stream of its own, or forget it: lrun watermark %s %s --clear", other, w->mark);
-    }
-    return 0;
-}
-
-static int type_of_order(work *w, lr_type *out, lr_err *e)
-{
-    const lr_place *house = w->run->session->warehouse;
-    const lr_inspection *seen;
-    lr_sql q = lr_sql_new(&w->run->arena);
-    *out = lr_type_none();
-    if (w->run->mode == LR_MODE_PLAN) return 0;
-    lr_sqlf(&q, "SELECT %I FROM (%Q) AS \"rows\"", w->order, &w->t.rows);
-    if (house->driver->inspect(house->conn, lr_sql_text(&q, house->dialect), &seen, e) != 0) return -1;
-    if (seen->ncolumns > 0) *out = lr_keep_type(&w->run->arena, &seen->columns[0].type);
-    return 0;
-}
-
-static void compare_sql(work *w, const lr_sql *value, const lr_type *type, lr_sql *rank, lr_sql *raw)
-{
-    *raw = lr_sql_new(&w->run->arena);
-    *rank = lr_sql_new(&w->run->arena);
-    dialect(w)->bytewise(raw, value, type);
-    dialect(w)->order(rank, raw, type, w->run->job->zone);
-}
-
-/* The mark is text; it is compared as what the stream holds. */
-static int above_mark(work *w, const lr_type *type, lr_err *e)
-{
-    lr_sql value = lr_sql_new(&w->run->arena), rank, raw;
-    size_t n = strlen(w->saved);
-    int digits = n > 0 && strspn(w->saved + (w->saved[0] == '-'), "0123456789") == n - (w->saved[0] == '-');
-    w->last = lr_text(w->saved);
-    if (w->newest.type == LR_INT || w->newest.type == LR_REAL) {
-        if (digits && n < 19) w->last = lr_int(strtoll(w->saved, NULL, 10));
-        else if (lr_is_decimal(w->saved, n)) w->last = lr_real(strtod(w->saved, NULL));
-        else {
-            lr_fail(e, LR_FAILED, "the mark \"%s\" is '%s', and %s holds numbers now", w->mark, w->saved, w->order);
-            return lr_hint(e, "lrun watermark %s %s --clear forgets it, --set changes it", w->run->job->name, w->mark);
-        }
-    }
-    dialect(w)->typed(&value, &w->last, type);
-    compare_sql(w, &value, type, &rank, &raw);
-    w->after = lr_sql_new(&w->run->arena);
-    lr_sqlf(&w->after, "(%Q > %Q OR (%Q = %Q AND %Q > %Q))", &w->rank, &rank, &w->rank, &rank, &w->raw, &raw);
-    return 0;
-}
-
 /* Look at the stream as a whole, and find what lies above the mark. */
-static int look(work *w, lr_err *e)
+static int look(lr_changes *w, lr_err *e)
 {
     lr_run *run = w->run;
     const lr_place *house = run->session->warehouse;
-    lr_sql q = lr_sql_new(&run->arena), column = lr_sql_column(&run->arena, NULL, w->order);
-    lr_value n[5];
+    lr_sql q = lr_sql_new(&run->arena);
+    lr_value n[LR_CHANGE_ORDERS + 2];
     lr_cursor *k;
     const lr_value *row;
-    lr_type type;
-    if (type_of_order(w, &type, e) != 0) return -1;
-    compare_sql(w, &column, &type, &w->rank, &w->raw);
     w->after = lr_sql_new(&run->arena);
-    lr_sqlf(&w->after, "1=1");
-    if (run->mode == LR_MODE_PLAN) return 0;
-    lr_sqlf(&q, "SELECT count(*), count(%I), count(%I), min(%Q), max(%Q) FROM (%Q) AS \"rows\"", w->op, w->order, &w->raw, &w->raw, &w->t.rows);
-    if (lr_query(run, house, &q, &k, e) != 0) return -1;
-    int got = house->driver->next(k, &row, e);
-    for (int i = 0; got == 1 && i < 5; i++) {
-        n[i] = row[i];
-        if (n[i].type == LR_TEXT || n[i].type == LR_BLOB || n[i].type == LR_DECIMAL) n[i].s.p = lr_dupn(&run->arena, row[i].s.p, row[i].s.n);
+    w->due = lr_sql_new(&run->arena);
+    if (lr_changes_types(w, e) != 0) return -1;
+    lr_sqlf(&q, "SELECT count(*), count(%I)", w->op);
+    for (int i = 0; i < w->norders; i++) lr_sqlf(&q, ", count(%I)", w->orders[i].column);
+    lr_sqlf(&q, " FROM (%Q) AS \"rows\"", &w->t.rows);
+    int got = 1, plan = run->mode == LR_MODE_PLAN;
+    if (!plan) {
+        if (lr_query(run, house, &q, &k, e) != 0) return -1;
+        got = house->driver->next(k, &row, e);
+        for (int i = 0; got == 1 && i < w->norders + 2; i++) n[i] = row[i];
+        house->driver->finish(k);
+        if (got != 1) return -1;
+        w->c.read = n[0].i;
+        if (n[0].i > 0 && check_nulls(w, n, e) != 0) return -1;
     }
-    house->driver->finish(k);
-    if (got != 1) return -1;
-    w->c.read = n[0].i;
-    w->newest = n[4];
-    if (n[0].i == 0) return 0;
-    if (check_nulls(w, n, e) != 0 || check_form(w, &n[3], e) != 0 || check_ops(w, e) != 0 || check_twice(w, e) != 0) return -1;
-    if (w->saved != NULL && above_mark(w, &type, e) != 0) return -1;
+    lr_changes_split(w);
+    if ((plan || n[0].i > 0) && lr_changes_ordered(w, e) != 0) return -1;
+    if (plan || w->saved == NULL || n[0].i == 0) {
+        lr_sqlf(&w->after, "1=1");
+        lr_sqlf(&w->due, "1=1");
+    } else {
+        lr_changes_above(w, 0, 0, &w->after);
+        lr_changes_above(w, 0, 1, &w->due);
+    }
+    if (plan || n[0].i == 0) return 0;
+    if (check_ops(w, e) != 0 || check_twice(w, e) != 0) return -1;
     return w->no_gaps ? check_gaps(w, e) : 0;
-}
-
-static int save_mark(work *w, lr_err *e)
-{
-    lr_run *run = w->run;
-    lr_sql q = lr_sql_new(&run->arena);
-    lr_value v;
-    int found;
-    /* at the prompt no watermark moves: what is applied again gives the same */
-    if (run->mode != LR_MODE_RUN) return 0;
-    lr_sqlf(&q, "SELECT %I FROM (%Q) AS \"rows\" WHERE %Q ORDER BY %Q DESC, %Q DESC LIMIT 1", w->order, &w->t.rows, &w->after, &w->rank, &w->raw);
-    if (lr_query_value(run, run->session->warehouse, &q, &run->arena, &v, &found, e) != 0) return -1;
-    if (!found) return 0;
-    const char *text = lr_value_text(&run->arena, &v);
-    if (lr_ledger_save_watermark(run, w->mark, text, e) != 0) return -1;
-    lr_event ev = {.name = "watermark"};
-    lr_event_text(&ev, "name", w->mark);
-    lr_event_text(&ev, "value", text);
-    lr_event_text(&ev, "before", w->saved);
-    lr_report(run, &ev);
-    return 0;
 }
 
 /* ---- applying ---- */
@@ -313,7 +211,7 @@ static int save_mark(work *w, lr_err *e)
 #define RANK "lrun_rank"
 
 /* The last change of each key above the mark, with whether it deletes. */
-static void last_changes(work *w, const lr_key *unique, lr_sql *q)
+static void last_changes(lr_changes *w, const lr_key *unique, lr_sql *q)
 {
     lr_sqlf(q, "SELECT ");
     for (int i = 0; i < w->t.n; i++) lr_sqlf(q, "%I, ", w->t.columns[i]);
@@ -321,11 +219,12 @@ static void last_changes(work *w, const lr_key *unique, lr_sql *q)
     for (int i = 0; i < w->t.n; i++) lr_sqlf(q, "%I, ", w->t.columns[i]);
     lr_sqlf(q, "%I AS " GONE ", row_number() OVER (PARTITION BY ", w->op);
     lr_key_list(w->run, &w->t, unique, q);
-    lr_sqlf(q, " ORDER BY %Q DESC, %Q DESC) AS " RANK " FROM (%Q) AS \"rows\" WHERE %Q) AS \"ranked\" WHERE " RANK " = 1", &w->rank,
-            &w->raw, &w->t.rows, &w->after);
+    lr_sqlf(q, " ORDER BY ");
+    lr_changes_order(w, " DESC", q);
+    lr_sqlf(q, ") AS " RANK " FROM (%Q) AS \"rows\" WHERE %Q) AS \"ranked\" WHERE " RANK " = 1", &w->t.rows, &w->due);
 }
 
-static int skip_old(work *w, lr_err *e)
+static int skip_old(lr_changes *w, lr_err *e)
 {
     lr_sql q = lr_sql_new(&w->run->arena);
     int64_t above = 0;
@@ -336,10 +235,10 @@ static int skip_old(work *w, lr_err *e)
     return 0;
 }
 
-static int apply(work *w, lr_err *e)
+static int apply(lr_changes *w, lr_err *e)
 {
     lr_run *run = w->run;
-    const lr_dialect *d = dialect(w);
+    const lr_dialect *d = w->run->session->warehouse->dialect;
     const lr_key *unique = lr_unique_key(d, &w->t.rel, w->t.key, w->t.nkey);
     int plan = run->mode == LR_MODE_PLAN;
     lr_sql last = lr_sql_new(&run->arena), keys = lr_sql_new(&run->arena), delete = lr_sql_new(&run->arena), all = lr_sql_new(&run->arena);
@@ -370,7 +269,7 @@ static int apply(work *w, lr_err *e)
     return lr_merge_rows(run, &w->t, &m, &w->c, e);
 }
 
-static int refuse_new(work *w, const lr_args *args, lr_err *e)
+static int refuse_new(lr_changes *w, const lr_args *args, lr_err *e)
 {
     const lr_place *house = w->run->session->warehouse;
     const char *into = lr_arg_text(lr_arg_of(w->p, args, "into"), NULL);
@@ -378,7 +277,7 @@ static int refuse_new(work *w, const lr_args *args, lr_err *e)
     if (lr_place_relation(house, &w->run->arena, into, 0, &rel, e) != 0) return -1;
     w->mark = lr_dup(&w->run->arena, lr_arg_text(lr_arg_of(w->p, args, "mark"), NULL));
     if (w->mark == NULL) w->mark = lr_printf(&w->run->arena, "%s.%s", rel.table.name, w->order);
-    if (read_mark(w, e) != 0) return -1;
+    if (lr_changes_mark(w, e) != 0) return -1;
     if (rel.exists || w->saved == NULL) return 0;
     lr_fail(e, LR_FAILED, "%s does not exist, and the mark \"%s\" says that changes were applied to it up to %s", into, w->mark, w->saved);
     return lr_hint(e, "bring the table back, or start again with lrun watermark %s %s --clear", w->run->job->name, w->mark);
@@ -391,32 +290,41 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
     const char *gaps = lr_arg_text(lr_arg_of(p, args, "gaps"), "allow");
     const char **key;
     int nkey;
-    work w = {.run = run, .p = p};
+    lr_changes w = {.run = run, .p = p};
     if (lr_arg_names(&run->arena, lr_arg_of(p, args, "key"), &key, &nkey, e) != 0) return -1;
     if (nkey == 0) return lr_fail(e, LR_FAILED, "key is empty");
     w.op = lr_dup(&run->arena, lr_arg_text(lr_arg_of(p, args, "op"), "op"));
-    w.order = lr_dup(&run->arena, lr_arg_text(lr_arg_of(p, args, "order"), "seq"));
     w.no_gaps = strcmp(gaps, "refuse") == 0;
     if (!w.no_gaps && strcmp(gaps, "allow") != 0) {
         lr_fail(e, LR_FAILED, "gaps = \"%s\" is not known", gaps);
         return lr_hint(e, "use \"allow\" or \"refuse\"");
     }
-    const char *omit[] = {w.op, w.order};
-    for (int i = 0; i < 2; i++) {
-        int at = lr_rowset_field(run, rs, omit[i], e);
+    const char **orders;
+    if (lr_arg_names(&run->arena, lr_arg_of(p, args, "order"), &orders, &w.norders, e) != 0) return -1;
+    if (w.norders == 0) orders[w.norders++] = "seq";
+    if (w.norders > LR_CHANGE_ORDERS) return lr_fail(e, LR_FAILED, "order has more than %d columns", LR_CHANGE_ORDERS);
+    if (w.no_gaps && w.norders > 1) {
+        lr_fail(e, LR_FAILED, "gaps = \"refuse\" needs an order of one column");
+        return lr_hint(e, "drop gaps, or name the column that counts 1, 2, 3");
+    }
+    const char **omit = lr_alloc(&run->arena, (size_t)(w.norders + 1) * sizeof *omit);
+    for (int i = 0; i <= w.norders; i++) {
+        int at = lr_rowset_field(run, rs, i == 0 ? w.op : orders[i - 1], e);
         if (at < 0) return -1;
         omit[i] = rs->fields[at].name;
+        if (i > 0) w.orders[i - 1].column = omit[i];
     }
     w.op = omit[0];
     w.order = omit[1];
     if (run->mode == LR_MODE_RECONCILE) return lr_target_noted(run, p, args, key, nkey, NULL, out, e);
     if (refuse_new(&w, args, e) != 0) return -1;
     w.t.omit = omit;
-    w.t.nomit = 2;
+    w.t.nomit = w.norders + 1;
     if (lr_target_open_without(run, p, args, key, nkey, NULL, 0, &w.t, e) != 0) return -1;
     if (lr_check_keys(run, &w.t, NULL, 0, e) != 0 || look(&w, e) != 0) return -1;
     if (run->mode == LR_MODE_PLAN || w.c.read > 0)
         if (skip_old(&w, e) != 0 || apply(&w, e) != 0) return -1;
-    if (w.c.read > 0 && save_mark(&w, e) != 0) return -1;
+    if (w.c.skipped > w.c.read) w.c.skipped = w.c.read; /* a delete at the mark counts once */
+    if (w.c.read > 0 && lr_changes_save(&w, e) != 0) return -1;
     return lr_target_done(run, &w.t, &w.c, NULL, NULL, out, e);
 }

@@ -1,11 +1,12 @@
 /* merge and insert_new: writing by key. */
-#include "primitive/target.h"
+#include "primitive/position.h"
 #include <string.h>
 
 static const lr_option merge_options[] = {
     LR_WRITE_OPTIONS,
     {"key", LR_ARG_STRING | LR_ARG_LIST, 1, NULL, "column or columns that identify a row; need not be a constraint of the target"},
-    {"newest", LR_ARG_STRING, 0, NULL, "a column: of rows with one key the latest wins, also against the target (equal or later)"},
+    {"newest", LR_ARG_STRING, 0, NULL, "a column: of rows with one key the latest wins, also against the target (equal or later). Text is ordered as an ISO time, as a log "
+     "position (LSN, MySQL file:offset) or by its bytes where it has one width; other text is refused"},
 };
 
 static const lr_option insert_options[] = {
@@ -64,13 +65,13 @@ static lr_type newest_type(lr_run *run, const lr_target *t, const char *newest)
     return lr_rowset_type(run, t->source, field);
 }
 
-static void ranked(lr_run *run, const lr_target *t, const char *newest, const char *function, lr_sql *q)
+static void ranked(lr_run *run, const lr_target *t, const char *newest, lr_position form, const char *function, lr_sql *q)
 {
     lr_sql column = lr_sql_column(&run->arena, "rows", newest), keys = lr_sql_new(&run->arena);
     lr_type type = newest_type(run, t, newest);
     lr_key_list(run, t, NULL, &keys);
     lr_sqlf(q, "SELECT \"rows\".*, %s() OVER (PARTITION BY %Q ORDER BY ", function, &keys);
-    run->session->warehouse->dialect->order(q, &column, &type, run->job->zone);
+    lr_ordered(run->session->warehouse->dialect, q, &column, form, &type, run->job->zone);
     lr_sqlf(q, " DESC NULLS LAST) AS %I FROM (%Q) AS \"rows\"", rank_name(run, t), &t->rows);
 }
 
@@ -97,8 +98,23 @@ static int refuse_no_time(lr_run *run, lr_target *t, const char *newest, lr_err 
     return got == 0 ? 0 : -1;
 }
 
+/* How the rows are ordered among themselves and against those of the target that
+ * they may replace. */
+static int find_order(lr_run *run, lr_target *t, const char *newest, lr_position *form, lr_err *e)
+{
+    const lr_dialect *d = run->session->warehouse->dialect;
+    lr_type type = newest_type(run, t, newest);
+    lr_sql values = lr_sql_new(&run->arena);
+    lr_sqlf(&values, "SELECT %I AS \"v\" FROM (%Q) AS \"rows\"", newest, &t->rows);
+    if (!t->created && lr_field_find(d, &t->rel, newest) >= 0) {
+        lr_sqlf(&values, " UNION ALL SELECT \"target\".%I FROM %T AS \"target\" JOIN (%Q) AS \"rows\" ON ", newest, &t->rel.table, &t->rows);
+        lr_same_key("target", "rows", t->key, t->nkey, &values);
+    }
+    return lr_find_position(run, t->source, &values, &type, newest, form, e);
+}
+
 /* One row of each key: the latest. Two that are the latest must be equal. */
-static int keep_newest(lr_run *run, lr_target *t, const char *newest, lr_err *e)
+static int keep_newest(lr_run *run, lr_target *t, const char *newest, lr_position form, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
     lr_sql all = lr_sql_new(&run->arena), values = lr_sql_new(&run->arena), columns = lr_sql_new(&run->arena), keys = lr_sql_new(&run->arena);
@@ -112,7 +128,7 @@ static int keep_newest(lr_run *run, lr_target *t, const char *newest, lr_err *e)
         lr_sqlf(&values, i == 0 ? "" : ", ");
         lr_sqlf(&values, at >= 0 && t->rel.fields[at].loose && !is_key ? "CAST(%I AS text)" : "%I", t->columns[i]);
     }
-    ranked(run, t, newest, "rank", &all);
+    ranked(run, t, newest, form, "rank", &all);
     lr_sqlf(&q, "SELECT %Q FROM (SELECT DISTINCT %Q FROM (%Q) AS \"r\" WHERE %I = 1) AS \"d\" GROUP BY %Q "
                 "HAVING count(*) > 1 LIMIT 1", &keys, &values, &all, rank_name(run, t), &keys);
     lr_cursor *k;
@@ -127,7 +143,7 @@ static int keep_newest(lr_run *run, lr_target *t, const char *newest, lr_err *e)
     w->driver->finish(k);
     if (got != 0) return -1;
     lr_sql one = lr_sql_new(&run->arena), rank = lr_sql_new(&run->arena);
-    ranked(run, t, newest, "row_number", &rank);
+    ranked(run, t, newest, form, "row_number", &rank);
     lr_sqlf(&one, "SELECT %Q FROM (%Q) AS \"r\" WHERE %I = 1", &columns, &rank, rank_name(run, t));
     t->rows = one;
     return 0;
@@ -180,7 +196,8 @@ static int write_by_key(lr_run *run, const lr_primitive *p, const lr_args *args,
     int plan = run->mode == LR_MODE_PLAN;
     if (!plan && lr_count_rows(run, &t.rows, &c.read, e) != 0) return -1;
     if (newest != NULL && !plan && lr_field_find(d, &t.rel, newest) >= 0 && refuse_no_time(run, &t, newest, e) != 0) return -1;
-    if (newest != NULL && !(plan && t.source->kind == LR_ROWS_MAP) && keep_newest(run, &t, newest, e) != 0) return -1;
+    if (newest != NULL && find_order(run, &t, newest, &m.position, e) != 0) return -1;
+    if (newest != NULL && !(plan && t.source->kind == LR_ROWS_MAP) && keep_newest(run, &t, newest, m.position, e) != 0) return -1;
     if (lr_merge_rows(run, &t, &m, &c, e) != 0) return -1;
     return lr_target_done(run, &t, &c, NULL, NULL, out, e);
 }

@@ -25,6 +25,12 @@ int lr_field_find(const lr_dialect *d, const lr_relation *r, const char *name)
     return -1;
 }
 
+void lr_ordered(const lr_dialect *d, lr_sql *q, const lr_sql *expr, lr_position form, const lr_type *type, const lr_zone *z)
+{
+    if (form == LR_POSITION_PLAIN) d->order(q, expr, type, z);
+    else d->position(q, expr, form);
+}
+
 const lr_key *lr_unique_key(const lr_dialect *d, const lr_relation *r, const char **columns, int n)
 {
     for (int k = 0; k < r->nkeys; k++) {

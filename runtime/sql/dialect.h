@@ -7,6 +7,7 @@
 #define LRUN_SQL_DIALECT_H
 
 #include "base/moment.h"
+#include "base/position.h"
 #include "sql/checksum.h"
 
 /* ---- what a table is ---- */
@@ -89,6 +90,7 @@ typedef struct lr_merge {
     int nkey;
     const lr_key *unique;  /* the constraint over exactly the key, or NULL */
     const char *newest;    /* the later wins, or NULL */
+    lr_position position;  /* how it is ordered */
     const lr_zone *zone;
     const char *stamp;     /* column set where a row is inserted or changed, or NULL */
     lr_value stamp_value;
@@ -216,6 +218,10 @@ struct lr_dialect {
     /* Is a value a time? 0 and nothing appended where the column's type says so of
      * all its values. */
     int (*is_time)(lr_sql *q, const lr_sql *expr, const lr_type *type, const lr_zone *z);
+    /* The shape of a text (base/position.h), "number" or "blob"; as is_time. */
+    int (*shape)(lr_sql *q, const lr_sql *expr, const lr_type *type, const lr_zone *z);
+    /* A log position as text whose bytes order it. */
+    void (*position)(lr_sql *q, const lr_sql *expr, lr_position form);
     /* A value that orders as time where it is a time, else as itself. */
     void (*order)(lr_sql *q, const lr_sql *expr, const lr_type *type, const lr_zone *z);
 
@@ -273,6 +279,8 @@ extern const lr_dialect lr_sqlite_dialect, lr_postgres_dialect;
 
 /* The field of that name, by the engine's rule for case; -1 none. */
 int lr_field_find(const lr_dialect *d, const lr_relation *r, const char *name);
+/* The value as it is ordered: a log position by its numbers, else as d->order. */
+void lr_ordered(const lr_dialect *d, lr_sql *q, const lr_sql *expr, lr_position form, const lr_type *type, const lr_zone *z);
 int lr_name_equal(const lr_dialect *d, const char *a, const char *b);
 
 /* The unique key over exactly these columns, in any order, or NULL. */

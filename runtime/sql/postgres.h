@@ -26,6 +26,8 @@ lr_sql lr_postgres_text_instant(const lr_sql *text, const lr_zone *z);
 
 int lr_postgres_convert(lr_sql *q, const lr_sql *expr, const lr_type *from, const lr_type *to, const lr_time_form *form, const lr_zone *z);
 int lr_postgres_lossy(lr_sql *q, const lr_sql *expr, const lr_type *from, const lr_type *to, unsigned why, const lr_zone *z);
+int lr_postgres_shape(lr_sql *q, const lr_sql *expr, const lr_type *type, const lr_zone *z);
+void lr_postgres_position(lr_sql *q, const lr_sql *expr, lr_position form);
 int lr_postgres_merge(lr_arena *a, const lr_merge *m, int strategy, lr_step_sql out[LR_MERGE_STEPS], const char **why);
 int lr_postgres_refuses(const lr_err *e);
 void lr_postgres_tally(lr_sql *q, const lr_relation *t);

@@ -111,9 +111,9 @@ static void differs(lr_sql *q, lr_arena *a, const lr_merge *m, const char *from)
     if (m->newest == NULL) return;
     lr_sql theirs = lr_sql_column(a, from, m->newest), ours = lr_sql_column(a, "target", m->newest);
     lr_sqlf(q, " AND (%Q IS NULL OR ", &ours);
-    lr_postgres_dialect.order(q, &theirs, type_of(m, m->newest), m->zone);
+    lr_ordered(&lr_postgres_dialect, q, &theirs, m->position, type_of(m, m->newest), m->zone);
     lr_sqlf(q, " >= ");
-    lr_postgres_dialect.order(q, &ours, type_of(m, m->newest), m->zone);
+    lr_ordered(&lr_postgres_dialect, q, &ours, m->position, type_of(m, m->newest), m->zone);
     lr_sqlf(q, ")");
 }
 

@@ -14,5 +14,7 @@ lr_type lr_sqlite_aggregate(lr_arena *a, const char *text, const lr_field *field
 lr_type lr_sqlite_type_for(lr_arena *a, const lr_type *from);
 int lr_sqlite_merge(lr_arena *a, const lr_merge *m, int strategy, lr_step_sql out[LR_MERGE_STEPS], const char **why);
 extern const char *const lr_sqlite_ledger[];
+int lr_sqlite_shape(lr_sql *q, const lr_sql *expr, const lr_type *type, const lr_zone *z);
+void lr_sqlite_position(lr_sql *q, const lr_sql *expr, lr_position form);
 
 #endif

@@ -87,9 +87,9 @@ static void not_older(lr_sql *q, lr_arena *a, const lr_merge *m, const char *fro
     if (m->newest == NULL) return;
     lr_sql theirs = lr_sql_column(a, from, m->newest), ours = lr_sql_column(a, "target", m->newest);
     lr_sqlf(q, " AND (%Q IS NULL OR ", &ours);
-    lr_sqlite_dialect.order(q, &theirs, NULL, m->zone);
+    lr_ordered(&lr_sqlite_dialect, q, &theirs, m->position, NULL, m->zone);
     lr_sqlf(q, " >= ");
-    lr_sqlite_dialect.order(q, &ours, NULL, m->zone);
+    lr_ordered(&lr_sqlite_dialect, q, &ours, m->position, NULL, m->zone);
     lr_sqlf(q, ")");
 }
 

@@ -70,6 +70,7 @@ int lr_sqlite_keeps(const lr_value *v, char affinity);
 
 int lr_sqlite_register_functions(sqlite3 *db);
 int lr_sqlite_register_sums(sqlite3 *db);
+int lr_sqlite_register_positions(sqlite3 *db);
 int lr_sqlite_register_checksums(sqlite3 *db);
 int lr_sqlite_register_schema(sqlite3 *db);
 

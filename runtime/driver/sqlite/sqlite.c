@@ -220,7 +220,7 @@ static int set_up(lr_conn *c, int fresh, lr_err *e)
     lr_sqlite_watch(c);
     sqlite3_busy_handler(c->db, on_busy, c);
     sqlite3_progress_handler(c->db, 4000, on_progress, c);
-    if (lr_sqlite_register_functions(c->db) != 0 || lr_sqlite_register_sums(c->db) != 0 || lr_sqlite_register_checksums(c->db) != 0 ||
+    if (lr_sqlite_register_functions(c->db) != 0 || lr_sqlite_register_sums(c->db) != 0 || lr_sqlite_register_positions(c->db) != 0 || lr_sqlite_register_checksums(c->db) != 0 ||
         lr_sqlite_register_schema(c->db) != 0)
         return lr_fail(e, LR_FAILED, "SQLite refused lrun's functions: %s", sqlite3_errmsg(c->db));
     if (simple(c, "PRAGMA foreign_keys = ON", e) != 0) return -1;
