@@ -24,7 +24,7 @@ typedef struct lr_join {
     pair *keys;
     int nkeys;
     const char *at, *from, *to;
-    lr_type at_decl, from_decl, to_decl;
+    lr_type at_type, from_type, to_type;
     lr_time_mode mode;
     int plain;
     int defer;   /* the next use fails at a fact without a version by itself */
@@ -78,11 +78,11 @@ static void keys_of(const lr_join *j, lr_sql *q, const char *side)
 }
 
 /* A time as it compares. */
-static void moment(lr_run *run, const lr_join *j, const char *side, const char *column, lr_time_mode mode, const lr_type *decl, lr_sql *q)
+static void moment(lr_run *run, const lr_join *j, const char *side, const char *column, lr_time_mode mode, const lr_type *type, lr_sql *q)
 {
     lr_sql plain = lr_sql_column(&run->arena, side, column);
     if (j->plain) lr_sqlf(q, "%Q", &plain);
-    else run->session->warehouse->dialect->instant(q, &plain, mode, run->job->zone, decl);
+    else run->session->warehouse->dialect->instant(q, &plain, mode, run->job->zone, type);
 }
 
 /* Equality of the keys, and the version's half-open interval around the fact. */
@@ -92,13 +92,13 @@ static void matches(lr_run *run, const lr_join *j, lr_sql *q)
     for (int i = 0; i < j->nkeys; i++)
         lr_sqlf(q, i == 0 ? "\"fact\".%I = \"dim\".%I" : " AND \"fact\".%I = \"dim\".%I", j->keys[i].fact, j->keys[i].dim);
     lr_sqlf(q, " AND ");
-    moment(run, j, "fact", j->at, j->mode, &j->at_decl, q);
+    moment(run, j, "fact", j->at, j->mode, &j->at_type, q);
     lr_sqlf(q, " >= ");
-    moment(run, j, "dim", j->from, LR_ISO, &j->from_decl, q);
+    moment(run, j, "dim", j->from, LR_ISO, &j->from_type, q);
     lr_sqlf(q, j->plain ? " AND (%Q IS NULL OR " : " AND (%Q IS NULL OR %Q >= '9999-12-31' OR ", &high, &high);
-    moment(run, j, "fact", j->at, j->mode, &j->at_decl, q);
+    moment(run, j, "fact", j->at, j->mode, &j->at_type, q);
     lr_sqlf(q, " < ");
-    moment(run, j, "dim", j->to, LR_ISO, &j->to_decl, q);
+    moment(run, j, "dim", j->to, LR_ISO, &j->to_type, q);
     lr_sqlf(q, ")");
 }
 
@@ -108,10 +108,10 @@ static lr_sql stop_of(lr_run *run, const lr_join *j, const char *side)
     const lr_dialect *d = run->session->warehouse->dialect;
     lr_sql high = lr_sql_column(&run->arena, side, j->to), stop = lr_sql_new(&run->arena);
     lr_sqlf(&stop, "CASE WHEN %Q IS NULL OR %Q >= '9999-12-31' THEN ", &high, &high);
-    if (j->plain) d->last(&stop, &j->to_decl);
+    if (j->plain) d->last(&stop, &j->to_type);
     else d->forever(&stop);
     lr_sqlf(&stop, " ELSE ");
-    moment(run, j, side, j->to, LR_ISO, &j->to_decl, &stop);
+    moment(run, j, side, j->to, LR_ISO, &j->to_type, &stop);
     lr_sqlf(&stop, " END");
     return stop;
 }
@@ -122,7 +122,7 @@ static void overlaps(lr_run *run, const lr_join *j, lr_sql *q)
 {
     lr_sql low = lr_sql_column(&run->arena, "dim", j->from), start = lr_sql_new(&run->arena), list = lr_sql_new(&run->arena);
     lr_sql stop = stop_of(run, j, "dim");
-    moment(run, j, "dim", j->from, LR_ISO, &j->from_decl, &start);
+    moment(run, j, "dim", j->from, LR_ISO, &j->from_type, &start);
     keys_of(j, &list, "dim");
     lr_sqlf(q, "SELECT \"v\".* FROM (SELECT %Q, %Q AS \"first\", %Q AS \"after\", "
                "lead(%Q) OVER (PARTITION BY %Q ORDER BY %Q) AS \"next\" FROM %T AS \"dim\" WHERE %Q < %Q) AS \"v\" "
@@ -321,9 +321,9 @@ static int find_plain(lr_run *run, const lr_rowset *rs, lr_err *e)
     lr_sql facts = lr_sql_new(&run->arena), versions = lr_sql_new(&run->arena), ended = lr_sql_new(&run->arena);
     const struct {
         const char *column;
-        const lr_type *decl, *other;
+        const lr_type *type, *other;
         const lr_sql *from;
-    } sides[] = {{j->from, &j->from_decl, &j->at_decl, &versions}, {j->to, &j->to_decl, &j->at_decl, &ended}, {j->at, &j->at_decl, &j->from_decl, &facts}};
+    } sides[] = {{j->from, &j->from_type, &j->at_type, &versions}, {j->to, &j->to_type, &j->at_type, &ended}, {j->at, &j->at_type, &j->from_type, &facts}};
     lr_sql end = lr_sql_column(&run->arena, "dim", j->to);
     lr_sqlf(&versions, " FROM %T AS \"dim\"", &j->dim.table);
     lr_sqlf(&ended, "%Q WHERE %Q < '9999-12-31'", &versions, &end);
@@ -333,7 +333,7 @@ static int find_plain(lr_run *run, const lr_rowset *rs, lr_err *e)
     for (int i = 0; i < 3; i++) {
         lr_sql q = lr_sql_new(&run->arena), column = lr_sql_column(&run->arena, i < 2 ? "dim" : "fact", sides[i].column);
         lr_value v;
-        int how = w->dialect->plain_times(&q, sides[i].from, &column, sides[i].decl, sides[i].other, run->job->zone);
+        int how = w->dialect->plain_times(&q, sides[i].from, &column, sides[i].type, sides[i].other, run->job->zone);
         if (how == 0) return 0;
         if (how == 1) continue;
         if (lr_query_value(run, w, &q, &run->arena, &v, NULL, e) != 0) return -1;
@@ -351,7 +351,7 @@ int lr_join_prepare(lr_run *run, lr_rowset *rs, lr_err *e)
     lr_sql inner = lr_sql_new(&run->arena);
     if (run->mode == LR_MODE_PLAN && lr_rowset_extract(rs)->place->conn != run->session->warehouse->conn) return 0;
     if (lr_rowset_sql(run, rs->input, &inner, e) != 0) return -1;
-    rs->join->at_decl = lr_rowset_type(run, rs->input, lr_rowset_field(run, rs->input, rs->join->at, e));
+    rs->join->at_type = lr_rowset_type(run, rs->input, lr_rowset_field(run, rs->input, rs->join->at, e));
     if (find_plain(run, rs, e) != 0) return -1;
     rs->join->guarded = rs->join->defer;
     rs->join->defer = 0;

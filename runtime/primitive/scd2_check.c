@@ -33,7 +33,7 @@ int lr_scd2_refuse_rows(lr_scd2_work *w, const lr_sql *q, const char *message, c
 static int check_bounds(lr_scd2_work *w, lr_err *e)
 {
     lr_run *run = w->run;
-    const lr_type at = lr_rowset_type(run, w->rows->input, lr_rowset_field(run, w->rows->input, w->at, e)), *to = w->s.from_decl;
+    const lr_type at = lr_rowset_type(run, w->rows->input, lr_rowset_field(run, w->rows->input, w->at, e)), *to = w->s.from_type;
     lr_sql column = lr_sql_column(&run->arena, "rows", w->at), lost = lr_sql_new(&run->arena), q = lr_sql_new(&run->arena), inner = lr_sql_new(&run->arena);
     unsigned why;
     if (to->dynamic || to->kind == LR_KIND_DATE || lr_scd2_time(w) != LR_ISO || lr_type_loss(&at, to, &why) != LR_LOSS_VALUE) return 0;
@@ -59,19 +59,19 @@ int lr_scd2_check(lr_scd2_work *w, int allow_empty, lr_err *e)
         lr_fail(e, LR_FAILED, "%s is NULL in %lld row%s of the extract", i < w->s.nkey ? name : w->at, (long long)n.i, n.i == 1 ? "" : "s");
         return lr_hint(e, "leave such rows out with where, or correct them in the source");
     }
-    if (w->at != NULL && w->s.from_decl->kind == LR_KIND_DATE) {
+    if (w->at != NULL && w->s.from_type->kind == LR_KIND_DATE) {
         lr_sql at = lr_sql_column(&run->arena, NULL, w->at), q = lr_sql_new(&run->arena), day = lr_sql_new(&run->arena), inner = lr_sql_new(&run->arena);
-        const lr_type own = lr_rowset_type(run, w->rows->input, lr_rowset_field(run, w->rows->input, w->at, e)), *decl = &own;
+        const lr_type own = lr_rowset_type(run, w->rows->input, lr_rowset_field(run, w->rows->input, w->at, e)), *type = &own;
         if (lr_rowset_sql(run, w->rows->input, &inner, e) != 0) return -1;
-        d->moment(&day, &at, lr_scd2_time(w), run->job->zone, decl, w->s.from_decl);
+        d->moment(&day, &at, lr_scd2_time(w), run->job->zone, type, w->s.from_type);
         lr_sqlf(&q, "SELECT ");
         for (int i = 0; i < w->s.nkey; i++) lr_sqlf(&q, "%I, ", w->s.key[i]);
         lr_sqlf(&q, "%I FROM (%Q) AS \"rows\" WHERE ", w->at, &inner);
-        d->instant(&q, &at, lr_scd2_time(w), run->job->zone, decl);
+        d->instant(&q, &at, lr_scd2_time(w), run->job->zone, type);
         lr_sqlf(&q, " <> ");
-        d->instant(&q, &day, LR_ISO, run->job->zone, w->s.from_decl);
+        d->instant(&q, &day, LR_ISO, run->job->zone, w->s.from_type);
         lr_sqlf(&q, " LIMIT 5");
-        if (decl->kind != LR_KIND_DATE && lr_scd2_refuse_rows(w, &q, "the times of these changes are finer than the dates of the dimension: %s",
+        if (type->kind != LR_KIND_DATE && lr_scd2_refuse_rows(w, &q, "the times of these changes are finer than the dates of the dimension: %s",
                                              "give valid_from and valid_to a type with a time, or at a column of dates", e) != 0)
             return -1;
     }

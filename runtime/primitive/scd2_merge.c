@@ -120,7 +120,7 @@ static int make_stage(lr_scd2_work *w, lr_table *t, int all, int extra, lr_err *
         const char *name;
         int with;
     } more[] = {{LR_SCD2_RANK, WITH_RANK}, {LR_SCD2_WAS, WITH_EVENT}, {LR_SCD2_THERE, WITH_EVENT}, {LR_SCD2_KEPT, WITH_STATE}, {LR_SCD2_TWICE, WITH_STATE}};
-    if (extra & WITH_EVENT) fields[n++] = (lr_field){.name = LR_SCD2_TO, .type = *w->s.to_decl};
+    if (extra & WITH_EVENT) fields[n++] = (lr_field){.name = LR_SCD2_TO, .type = *w->s.to_type};
     for (size_t i = 0; i < sizeof more / sizeof more[0]; i++)
         if (extra & more[i].with) fields[n++] = (lr_field){.name = more[i].name, .type = lr_type_words("integer")};
     if (lr_stage_name(run, t, e) != 0) return -1;
@@ -142,16 +142,16 @@ static int sights_twice(const lr_scd2_work *w)
     return w->close && w->at != NULL;
 }
 
-/* Does the source's own constraint say that a key is sighted once? Of an engine
- * with other types it says nothing. */
+/* Does the source's own constraint say that a key is sighted once? Not where the
+ * dimension takes several of its keys for the same. */
 static int sighted_once(const lr_scd2_work *w, const lr_rowset *in)
 {
     const lr_dialect *d = w->s.d;
-    if (sights_twice(w) || in->kind != LR_ROWS_EXTRACT || in->place->dialect != d || !lr_rows_unique(in, w->s.key, w->s.nkey)) return 0;
+    if (sights_twice(w) || in->kind != LR_ROWS_EXTRACT || !lr_rows_unique(in, w->s.key, w->s.nkey)) return 0;
     for (int i = 0; i < w->s.nkey; i++) {
         int f = 0, at = lr_field_find(d, w->s.dim, w->s.key[i]);
         while (f < in->n && strcmp(in->fields[f].name, w->s.key[i]) != 0) f++;
-        if (f == in->n || strcmp(in->fields[f].type.native, w->s.dim->fields[at].type.native) != 0) return 0;
+        if (f == in->n || lr_type_merges_values(&in->fields[f].type, &w->s.dim->fields[at].type)) return 0;
     }
     return 1;
 }
@@ -272,7 +272,7 @@ static int find_columns(lr_scd2_work *w, lr_err *e)
 {
     const lr_dialect *d = w->s.d;
     const char *names[] = {w->s.from, w->s.to};
-    const lr_type **types[] = {&w->s.from_decl, &w->s.to_decl};
+    const lr_type **types[] = {&w->s.from_type, &w->s.to_type};
     for (int i = 0; i < 2; i++) {
         int at = lr_field_find(d, &w->t.rel, names[i]);
         if (at < 0) {
@@ -287,7 +287,7 @@ static int find_columns(lr_scd2_work *w, lr_err *e)
     if (n < w->s.ntrack) w->nadded = 0;
     w->s.ntrack = n;
     int stamp = w->t.stamp != NULL ? lr_field_find(d, &w->t.rel, w->t.stamp) : -1;
-    if (stamp >= 0) w->s.stamp_decl = &w->t.rel.fields[stamp].type;
+    if (stamp >= 0) w->s.stamp_type = &w->t.rel.fields[stamp].type;
     return 0;
 }
 
@@ -323,7 +323,7 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
     if (lr_partition_sql(run, &w.t.rel, lr_arg_of(p, args, "partition"), &w.inside, e) != 0) return -1;
     if (w.close) {
         if (lr_refuse_part(run, &w.t, lr_arg_of(p, args, "partition"), "keys outside it would be closed", e) != 0) return -1;
-        lr_scd2_moment(&w, w.at_us, w.s.from_decl, &absent);
+        lr_scd2_moment(&w, w.at_us, w.s.from_type, &absent);
         w.s.absent = &absent;
     }
     int64_t left = 1;

@@ -33,17 +33,17 @@ lr_time_mode lr_scd2_time(const lr_scd2_work *w)
     return w->at != NULL && x->time_name != NULL && lr_name_equal(d, x->time_name, w->at) ? x->time : LR_ISO;
 }
 
-void lr_scd2_moment(const lr_scd2_work *w, int64_t us, const lr_type *decl, lr_value *out)
+void lr_scd2_moment(const lr_scd2_work *w, int64_t us, const lr_type *type, lr_value *out)
 {
     lr_edge edge = {.set = 1, .us = us};
-    if (decl->kind == LR_KIND_DATE) edge.us = lr_grain_floor(w->run->job->zone, LR_DAY, us);
-    w->run->session->warehouse->dialect->edge(&w->run->arena, &edge, LR_ISO, w->run->job->zone, decl);
+    if (type->kind == LR_KIND_DATE) edge.us = lr_grain_floor(w->run->job->zone, LR_DAY, us);
+    w->run->session->warehouse->dialect->edge(&w->run->arena, &edge, LR_ISO, w->run->job->zone, type);
     *out = edge.value;
 }
 
 /* SELECT key, track, at AS valid_from, open AS valid_to FROM (rows). The bounds'
  * types are the dimension's where it is there. */
-static void describe(lr_scd2_work *w, const lr_type *from_decl, const lr_type *to_decl)
+static void describe(lr_scd2_work *w, const lr_type *from_type, const lr_type *to_type)
 {
     const lr_dialect *d = w->run->session->warehouse->dialect;
     lr_rowset *rs = w->rows;
@@ -57,13 +57,13 @@ static void describe(lr_scd2_work *w, const lr_type *from_decl, const lr_type *t
     if (w->at != NULL) {
         lr_sql column = lr_sql_column(&w->run->arena, NULL, w->at);
         const lr_type at_type = lr_rowset_type(w->run, rs->input, lr_rowset_field(w->run, rs->input, w->at, &(lr_err){0})), *type = &at_type;
-        d->moment(&rs->select, &column, lr_scd2_time(w), w->run->job->zone, type, from_decl);
+        d->moment(&rs->select, &column, lr_scd2_time(w), w->run->job->zone, type, from_type);
     } else {
-        lr_scd2_moment(w, w->at_us, from_decl, &at);
-        d->typed(&rs->select, &at, from_decl);
+        lr_scd2_moment(w, w->at_us, from_type, &at);
+        d->typed(&rs->select, &at, from_type);
     }
     lr_sqlf(&rs->select, " AS %I, ", w->s.from);
-    d->typed(&rs->select, &forever, to_decl);
+    d->typed(&rs->select, &forever, to_type);
     lr_sqlf(&rs->select, " AS %I FROM (", w->s.to);
     lr_sqlf(&rs->from, ") AS \"rows\"");
 }
@@ -103,17 +103,17 @@ int lr_scd2_types(lr_scd2_work *w, const char *into, lr_err *e)
     lr_relation rel;
     lr_field from = bound_field(w, w->s.from);
     lr_type made = house->dialect->type_for(&w->run->arena, &from.type);
-    const lr_type *from_decl = &made, *to_decl = &made;
+    const lr_type *from_type = &made, *to_type = &made;
     if (lr_place_relation(house, &w->run->arena, into, 0, &rel, e) != 0) return -1;
     int f = rel.exists ? lr_field_find(house->dialect, &rel, w->s.from) : -1, t = rel.exists ? lr_field_find(house->dialect, &rel, w->s.to) : -1;
-    if (f >= 0) from_decl = &rel.fields[f].type;
-    if (t >= 0) to_decl = &rel.fields[t].type;
+    if (f >= 0) from_type = &rel.fields[f].type;
+    if (t >= 0) to_type = &rel.fields[t].type;
     lr_rowset_like(w->rows, rel.exists ? &rel : NULL, &w->run->arena);
     w->added = lr_alloc(&w->run->arena, (size_t)(w->s.ntrack + 1) * sizeof *w->added);
     for (int i = 0; rel.exists && i < w->s.ntrack; i++)
         if (lr_field_find(house->dialect, &rel, w->s.track[i]) < 0) w->added[w->nadded++] = w->s.track[i];
-    w->rows->fields[w->rows->n - 2].type = *from_decl;
-    w->rows->fields[w->rows->n - 1].type = *to_decl;
-    describe(w, from_decl, to_decl);
+    w->rows->fields[w->rows->n - 2].type = *from_type;
+    w->rows->fields[w->rows->n - 1].type = *to_type;
+    describe(w, from_type, to_type);
     return 0;
 }

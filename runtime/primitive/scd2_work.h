@@ -25,7 +25,7 @@ typedef struct lr_scd2_work {
 lr_time_mode lr_scd2_time(const lr_scd2_work *w);
 
 /* A moment of the run as a value of valid_from's or valid_to's type. */
-void lr_scd2_moment(const lr_scd2_work *w, int64_t us, const lr_type *decl, lr_value *out);
+void lr_scd2_moment(const lr_scd2_work *w, int64_t us, const lr_type *type, lr_value *out);
 
 /* Refuse a logical date that would give today's values to the past. */
 int lr_scd2_past(lr_scd2_work *w, const char *into, lr_err *e);

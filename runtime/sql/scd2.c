@@ -7,10 +7,10 @@ static lr_sql column(const lr_sql *q, const char *qualifier, const char *name)
     return lr_sql_column(q->arena, qualifier, name);
 }
 
-void lr_scd2_instant(const lr_scd2 *s, lr_sql *q, const char *qualifier, const char *name, const lr_type *decl)
+void lr_scd2_instant(const lr_scd2 *s, lr_sql *q, const char *qualifier, const char *name, const lr_type *type)
 {
     lr_sql c = column(q, qualifier, name);
-    s->d->instant(q, &c, LR_ISO, s->zone, decl);
+    s->d->instant(q, &c, LR_ISO, s->zone, type);
 }
 
 void lr_scd2_open_end(const lr_scd2 *s, lr_sql *q, const char *qualifier)
@@ -43,11 +43,11 @@ void lr_scd2_same_key(const lr_scd2 *s, lr_sql *q, const char *a, const char *b)
 /* The version of the dimension that holds the moment. */
 void lr_scd2_covers(const lr_scd2 *s, lr_sql *q, const lr_sql *moment)
 {
-    lr_scd2_instant(s, q, "dim", s->from, s->from_decl);
+    lr_scd2_instant(s, q, "dim", s->from, s->from_type);
     lr_sqlf(q, " <= %Q AND (", moment);
     lr_scd2_open_end(s, q, "dim");
     lr_sqlf(q, " OR %Q < ", moment);
-    lr_scd2_instant(s, q, "dim", s->to, s->to_decl);
+    lr_scd2_instant(s, q, "dim", s->to, s->to_type);
     lr_sqlf(q, ")");
 }
 
@@ -70,8 +70,8 @@ lr_sql lr_scd2_seen_instant(const lr_scd2 *s, lr_sql *q)
 {
     const lr_type text = lr_type_words("text");
     lr_sql at = column(q, "seen", "at"), moment = lr_sql_new(q->arena), out = lr_sql_new(q->arena);
-    s->d->moment(&moment, &at, LR_ISO, s->zone, &text, s->from_decl);
-    s->d->instant(&out, &moment, LR_ISO, s->zone, s->from_decl);
+    s->d->moment(&moment, &at, LR_ISO, s->zone, &text, s->from_type);
+    s->d->instant(&out, &moment, LR_ISO, s->zone, s->from_type);
     return out;
 }
 
@@ -83,7 +83,7 @@ void lr_scd2_seen_from(const lr_scd2 *s, lr_sql *q, const char *qualifier)
         return;
     }
     lr_sqlf(q, " AND %Q >= ", &seen);
-    lr_scd2_instant(s, q, qualifier, s->from, s->from_decl);
+    lr_scd2_instant(s, q, qualifier, s->from, s->from_type);
 }
 
 /* A key as the text of lrun_scd2_seen. */
@@ -99,23 +99,23 @@ void lr_scd2_key_text(const lr_scd2 *s, lr_sql *q, const char *qualifier)
 lr_sql lr_scd2_absent_instant(const lr_scd2 *s, lr_sql *q)
 {
     lr_sql value = lr_sql_new(q->arena), out = lr_sql_new(q->arena);
-    s->d->typed(&value, s->absent, s->from_decl);
-    s->d->instant(&out, &value, LR_ISO, s->zone, s->from_decl);
+    s->d->typed(&value, s->absent, s->from_type);
+    s->d->instant(&out, &value, LR_ISO, s->zone, s->from_type);
     return out;
 }
 
 lr_sql lr_scd2_sighting_instant(const lr_scd2 *s, lr_sql *q, const char *qualifier)
 {
     lr_sql out = lr_sql_new(q->arena);
-    lr_scd2_instant(s, &out, qualifier, s->from, s->from_decl);
+    lr_scd2_instant(s, &out, qualifier, s->from, s->from_type);
     return out;
 }
 
 /* A first moment as an end: columns of one type need nothing. */
 static void as_end(const lr_scd2 *s, lr_sql *q, const lr_sql *at)
 {
-    if (strcmp(s->from_decl->native, s->to_decl->native) == 0) lr_sqlf(q, "%Q", at);
-    else s->d->moment(q, at, LR_ISO, s->zone, s->from_decl, s->to_decl);
+    if (strcmp(s->from_type->native, s->to_type->native) == 0) lr_sqlf(q, "%Q", at);
+    else s->d->moment(q, at, LR_ISO, s->zone, s->from_type, s->to_type);
 }
 
 static void insert_sightings(const lr_scd2 *s, lr_sql *q, const lr_table *t, const char *of)
@@ -137,7 +137,7 @@ void lr_scd2_there(const lr_scd2 *s, lr_sql *q)
     lr_sql at = lr_scd2_sighting_instant(s, q, "new"), then = lr_scd2_absent_instant(s, q);
     insert_sightings(s, q, &s->sightings, "new");
     lr_sqlf(q, ", ");
-    s->d->typed(q, s->absent, s->from_decl);
+    s->d->typed(q, s->absent, s->from_type);
     lr_sqlf(q, ", %d FROM (SELECT ", LR_SCD2_PRESENT);
     lr_scd2_columns(s, q, "all");
     lr_sqlf(q, ", \"all\".%I, row_number() OVER (PARTITION BY ", s->from);
@@ -221,7 +221,7 @@ void lr_scd2_simple(const lr_scd2 *s, lr_sql *q)
             s->once ? "" : "\"new\".\"lrun_times\" = 1 AND ", s->key[0], &s->dim->table);
     lr_scd2_same_key(s, q, "old", "new");
     lr_sqlf(q, ") ELSE ");
-    lr_scd2_instant(s, q, "dim", s->from, s->from_decl);
+    lr_scd2_instant(s, q, "dim", s->from, s->from_type);
     lr_sqlf(q, " < %Q AND (1 = 0", &at);
     for (int i = 0; i < s->ntrack; i++) differs(s, q, " OR ", i, "");
     lr_sqlf(q, ") END");
@@ -233,7 +233,7 @@ static void stamp(const lr_scd2 *s, lr_sql *q, const char *before)
 {
     if (s->stamp == NULL) return;
     lr_sqlf(q, "%s", before);
-    s->d->typed(q, &s->stamp_value, s->stamp_decl);
+    s->d->typed(q, &s->stamp_value, s->stamp_type);
 }
 
 void lr_scd2_end_simple(const lr_scd2 *s, lr_sql *q)
@@ -264,7 +264,7 @@ void lr_scd2_begin_simple(const lr_scd2 *s, lr_sql *q)
 {
     lr_value forever = lr_text("9999-12-31");
     insert_head(s, q);
-    s->d->typed(q, &forever, s->to_decl);
+    s->d->typed(q, &forever, s->to_type);
     stamp(s, q, ", ");
     lr_sqlf(q, " FROM %T AS \"n\"", &s->simple);
 }
@@ -275,7 +275,7 @@ static void boundaries(const lr_scd2 *s, lr_sql *q)
     lr_sqlf(q, "(SELECT \"v\".*, lead(\"v\".%I) OVER (PARTITION BY ", s->from);
     lr_scd2_list(q, "v", s->key, s->nkey);
     lr_sqlf(q, " ORDER BY ");
-    lr_scd2_instant(s, q, "v", s->from, s->from_decl);
+    lr_scd2_instant(s, q, "v", s->from, s->from_type);
     lr_sqlf(q, ") AS \"lrun_next\" FROM %T AS \"v\" WHERE \"v\".%I = 1) AS \"n\"", &s->states, LR_SCD2_KEPT);
 }
 
@@ -287,7 +287,7 @@ static void end_of(const lr_scd2 *s, lr_sql *q)
     lr_sqlf(q, "coalesce(");
     as_end(s, q, &next);
     lr_sqlf(q, ", ");
-    s->d->typed(q, &forever, s->to_decl);
+    s->d->typed(q, &forever, s->to_type);
     lr_sqlf(q, ")");
 }
 
@@ -303,8 +303,8 @@ void lr_scd2_delete(const lr_scd2 *s, lr_sql *q)
 void lr_scd2_update(const lr_scd2 *s, lr_sql *q)
 {
     lr_sql next = column(q, "n", "lrun_next"), old = column(q, "n", LR_SCD2_TO), new_end = lr_sql_new(q->arena), old_end = lr_sql_new(q->arena);
-    s->d->instant(&new_end, &next, LR_ISO, s->zone, s->from_decl);
-    s->d->instant(&old_end, &old, LR_ISO, s->zone, s->to_decl);
+    s->d->instant(&new_end, &next, LR_ISO, s->zone, s->from_type);
+    s->d->instant(&old_end, &old, LR_ISO, s->zone, s->to_type);
     lr_sqlf(q, "UPDATE %T AS \"target\" SET %I = ", &s->dim->table, s->to);
     end_of(s, q);
     if (s->stamp != NULL) lr_sqlf(q, ", %I", s->stamp);

@@ -32,9 +32,9 @@ typedef struct lr_scd2 {
     const char **key, **track;
     int nkey, ntrack;
     const char *from, *to;   /* columns */
-    const lr_type *from_decl, *to_decl;
+    const lr_type *from_type, *to_type;
     const char *stamp;       /* or NULL */
-    const lr_type *stamp_decl;
+    const lr_type *stamp_type;
     lr_value stamp_value;
     const lr_value *absent;  /* keys that are not among the sightings were gone then; or NULL */
     const lr_sql *inside;    /* " AND ...": only versions of it may end by that; empty: all */

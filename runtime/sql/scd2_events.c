@@ -29,21 +29,21 @@ static void ends(const lr_scd2 *s, lr_sql *q)
     lr_scd2_list(q, "dim", s->key, s->nkey);
     lr_sql to = column(q, "dim", s->to);
     lr_sqlf(q, ", ");
-    s->d->moment(q, &to, LR_ISO, s->zone, s->to_decl, s->from_decl);
+    s->d->moment(q, &to, LR_ISO, s->zone, s->to_type, s->from_type);
     lr_sqlf(q, ", 0, 0, %d FROM (SELECT ", rank_of_gone(s));
     lr_scd2_list(q, "all", s->key, s->nkey);
     lr_sqlf(q, ", \"all\".%I, lead(", s->to);
-    lr_scd2_instant(s, q, "all", s->from, s->from_decl);
+    lr_scd2_instant(s, q, "all", s->from, s->from_type);
     lr_sqlf(q, ") OVER (PARTITION BY ");
     lr_scd2_list(q, "all", s->key, s->nkey);
     lr_sqlf(q, " ORDER BY ");
-    lr_scd2_instant(s, q, "all", s->from, s->from_decl);
+    lr_scd2_instant(s, q, "all", s->from, s->from_type);
     lr_sqlf(q, ") AS \"lrun_next\" FROM %T AS \"all\" JOIN %T AS \"k\" ON ", &s->dim->table, &s->keys);
     lr_scd2_same_key(s, q, "all", "k");
     lr_sqlf(q, ") AS \"dim\" WHERE NOT ");
     lr_scd2_open_end(s, q, "dim");
     lr_sqlf(q, " AND (\"dim\".\"lrun_next\" IS NULL OR \"dim\".\"lrun_next\" > ");
-    lr_scd2_instant(s, q, "dim", s->to, s->to_decl);
+    lr_scd2_instant(s, q, "dim", s->to, s->to_type);
     lr_sqlf(q, ")");
 }
 
@@ -56,9 +56,9 @@ static void next_sightings(const lr_scd2 *s, lr_sql *q, const char *of, int all,
     const lr_type text = lr_type_words("text");
     lr_sql at = column(q, "e", "lrun_at"), seen = column(q, "seen", "at");
     lr_sql value = lr_sql_new(q->arena), when = lr_sql_new(q->arena), moment = lr_sql_new(q->arena), mine = lr_sql_new(q->arena);
-    s->d->moment(&value, &at, LR_ISO, s->zone, &text, s->from_decl);
-    s->d->instant(&when, &value, LR_ISO, s->zone, s->from_decl);
-    s->d->moment(&moment, &seen, LR_ISO, s->zone, &text, s->from_decl);
+    s->d->moment(&value, &at, LR_ISO, s->zone, &text, s->from_type);
+    s->d->instant(&when, &value, LR_ISO, s->zone, s->from_type);
+    s->d->moment(&moment, &seen, LR_ISO, s->zone, &text, s->from_type);
     event_head(s, q);
     lr_scd2_list(q, "e", s->key, s->nkey);
     if (s->ntrack > 0) lr_sqlf(q, ", ");
@@ -71,9 +71,9 @@ static void next_sightings(const lr_scd2 *s, lr_sql *q, const char *of, int all,
     else lr_scd2_key_text(s, q, "k");
     lr_scd2_seen_from(s, q, "k");
     if (later) {
-        lr_scd2_instant(s, &mine, "k", s->from, s->from_decl);
+        lr_scd2_instant(s, &mine, "k", s->from, s->from_type);
         lr_sqlf(q, " AND ");
-        s->d->instant(q, &moment, LR_ISO, s->zone, s->from_decl);
+        s->d->instant(q, &moment, LR_ISO, s->zone, s->from_type);
         lr_sqlf(q, " > %Q", &mine);
     }
     if (lr_zone_is_utc(s->zone)) lr_sqlf(q, " ORDER BY \"seen\".\"at\" LIMIT 1");
@@ -120,7 +120,7 @@ int lr_scd2_events(const lr_scd2 *s, int kind, lr_sql *q)
         lr_scd2_list(q, "k", s->key, s->nkey);
         for (int i = 0; i < s->ntrack; i++) lr_sqlf(q, ", NULL");
         lr_sqlf(q, ", ");
-        s->d->typed(q, s->absent, s->from_decl);
+        s->d->typed(q, s->absent, s->from_type);
         lr_sqlf(q, ", NULL, 0, 0, %d FROM %T AS \"k\"", rank_of_gone(s), &s->keys);
         lr_scd2_without(s, q, "k", &s->sightings, "new");
         return 1;
@@ -330,7 +330,7 @@ int lr_scd2_keep(const lr_scd2 *s, int kind, lr_sql *q)
         lr_sqlf(q, " LEFT JOIN %T AS \"dim\" ON ", &s->dim->table);
         lr_scd2_same_key(s, q, "dim", "new");
         lr_sqlf(q, " AND ");
-        lr_scd2_instant(s, q, "dim", s->from, s->from_decl);
+        lr_scd2_instant(s, q, "dim", s->from, s->from_type);
         lr_sqlf(q, " = %Q WHERE \"k\".%I IS NULL AND \"dim\".%I IS NULL", &at, s->key[0], s->key[0]);
         if (s->at_mode) lr_sqlf(q, " AND \"new\".%I = %d", LR_SCD2_RANK, LR_SCD2_VALUE);
         else if (s->absent != NULL && s->inside->len == 0) { /* the note of all keys says it */
@@ -346,7 +346,7 @@ int lr_scd2_keep(const lr_scd2 *s, int kind, lr_sql *q)
         /* an extract of a part says nothing of the keys outside it */
         if (s->absent == NULL || s->inside->len > 0) return 0;
         lr_sqlf(q, "INSERT INTO %T (dim, key, at) SELECT CAST(%V AS text), '', CAST(", &s->seen, &name);
-        s->d->typed(q, s->absent, s->from_decl);
+        s->d->typed(q, s->absent, s->from_type);
         lr_sqlf(q, " AS text) WHERE true");
     }
     lr_sqlf(q, " ON CONFLICT DO NOTHING");

@@ -5,7 +5,7 @@
 #include "sql/scd2.h"
 
 /* A time column of the dimension or of a stage like it, as an instant. */
-void lr_scd2_instant(const lr_scd2 *s, lr_sql *q, const char *qualifier, const char *name, const lr_type *decl);
+void lr_scd2_instant(const lr_scd2 *s, lr_sql *q, const char *qualifier, const char *name, const lr_type *type);
 lr_sql lr_scd2_sighting_instant(const lr_scd2 *s, lr_sql *q, const char *qualifier); /* of valid_from */
 lr_sql lr_scd2_absent_instant(const lr_scd2 *s, lr_sql *q);
 
