@@ -144,9 +144,9 @@ describe("S49 the source's tables are as they are", function()
 
   -- A program that stays open and commits all the time, and ones that open, commit and close.
   for what, writer in pairs {
-    ["that stays open"] = [[i=0; { echo "PRAGMA busy_timeout = 2000; PRAGMA synchronous = OFF;"; while [ ! -e stop ]; do i=$((i+1))
+    ["that stays open"] = [[i=0; { echo "PRAGMA busy_timeout = 2000; PRAGMA synchronous = OFF;"; while [ -e source.db ] && [ ! -e stop ]; do i=$((i+1))
       echo "BEGIN; INSERT INTO ev VALUES ($i, 'w', ''); INSERT INTO copy VALUES ($i); DELETE FROM ev WHERE id < $i - 50; DELETE FROM copy WHERE id < $i - 50; COMMIT;"; done; } | sqlite3 source.db >out.txt]],
-    ["that opens and closes it"] = [[i=0; while [ ! -e stop ]; do i=$((i+1)); sqlite3 source.db "PRAGMA busy_timeout = 2000; BEGIN;
+    ["that opens and closes it"] = [[i=0; while [ -e source.db ] && [ ! -e stop ]; do i=$((i+1)); sqlite3 source.db "PRAGMA busy_timeout = 2000; BEGIN;
       INSERT INTO ev VALUES ($i, 'w', ''); INSERT INTO copy VALUES ($i); COMMIT" >out.txt; done]],
   } do
     it("S49 both connections see one state while a program writes the source " .. what, function()
