@@ -29,7 +29,7 @@ const lr_primitive lr_primitive_swap = {
     .writes = 1,
     .returns = "{ read, inserted, updated, deleted, skipped }. The copy has the target's columns, constraints and indexes; it is gone "
                "when the run ends. With by = \"rename\" it has the target's comments, owner, grants, triggers and sequences too",
-    .refuses = "a check that fails; an empty extract over a target with rows, unless allow_empty = true; by = \"rename\" where a view, "
+    .refuses = "a check that fails; an empty extract over a target with rows, unless allow_empty = true; by = \"rename\" of a distributed or reference table of Citus, and where a view, "
                "a foreign key or the like depends on the target (named, before any row is read)",
     .example = "swap { rows, into = \"dw_orders\", check = function(t) reconcile { rows, with = t, sum = \"amount\" } end }",
     .idea = "write, audit, publish, as Netflix named it",
@@ -102,8 +102,12 @@ static int refuse_dependents(lr_run *run, const lr_args *args, const lr_copier *
     const char *into = lr_arg_text(lr_arg_of(&lr_primitive_swap, args, "into"), NULL), *what;
     lr_copy c = {w->driver, w->conn, &run->arena, {NULL, NULL}, {NULL, NULL}, 1};
     lr_relation rel;
-    if (lr_place_relation(w, &run->arena, into, 0, &rel, e) != 0) return -1;
+    if (lr_place_relation(w, &run->arena, into, 1, &rel, e) != 0) return -1;
     if (!rel.exists || rel.is_view) return 0;
+    if (rel.distributed) {
+        lr_fail(e, LR_FAILED, "%s is a distributed or reference table of Citus, and a renamed copy would be a plain local one", rel.table.name);
+        return lr_hint(e, "swap by rows, which is the default: leave out by = \"rename\"");
+    }
     c.table = rel.table;
     if (copier->blocker(&c, &what, e) != 0) return -1;
     if (what == NULL) return 0;

@@ -93,6 +93,7 @@ static int open_warehouse(lr_session *s, const lr_session_config *cfg, lr_err *e
     if (s->fresh && cfg->must_exist) return not_ours(w, e);
     if (w->driver->open(&how, &w->conn, e) != 0) return -1;
     w->own = 1;
+    if (w->dialect->warehouse != NULL && w->dialect->warehouse(w->driver, w->conn, e) != 0) return -1;
     if (!cfg->must_exist) return 0;
     lr_table ledger = {s->ledger_schema, "lrun_schema"};
     lr_relation rel;

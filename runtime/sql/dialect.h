@@ -50,6 +50,7 @@ typedef struct lr_relation {
     int numbered;  /* its rows carry a number that grows with each insert */
     const char **pinned; /* columns that an UPDATE would change without moving the row to where it belongs */
     int npinned;         /* a NULL entry: any column */
+    int distributed;     /* its rows are at other servers, which a table of another name would not be */
     int policies;        /* row level security stands before each row: no rows go straight in */
 } lr_relation;
 
@@ -167,6 +168,9 @@ struct lr_dialect {
     void (*delete_keys)(lr_sql *q, const lr_table *t, const lr_sql *where, const lr_table *keys, const char **key, int nkey);
     void (*create_index)(lr_sql *q, const lr_table *t, const char *column);
     void (*add_column)(lr_sql *q, const lr_table *t, const lr_field *field);
+
+    /* Refuse a database that cannot be a warehouse. May be NULL. */
+    int (*warehouse)(const lr_driver *d, lr_conn *c, lr_err *e);
 
     /* A SELECT of a number that changes when another connection has committed to an
      * attached database. NULL: none can be attached. */

@@ -10,6 +10,8 @@ int lr_postgres_resolve(const lr_driver *d, lr_conn *c, lr_arena *a, const char 
                         lr_table *out, lr_err *e);
 int lr_postgres_policies(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_value *oid, lr_relation *out, lr_err *e);
 int lr_postgres_pinned(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_value *oid, lr_relation *out, lr_err *e);
+int lr_postgres_placed(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_value *oid, int shards, int chunks, lr_relation *out, lr_err *e);
+int lr_postgres_warehouse(const lr_driver *d, lr_conn *c, lr_err *e);
 lr_type lr_postgres_type_for(lr_arena *a, const lr_type *from);
 lr_type lr_postgres_stage_type(lr_arena *a, const lr_type *from);
 /* ---- times, see postgres_zone.c and postgres_values.c ---- */

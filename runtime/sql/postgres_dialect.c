@@ -305,6 +305,7 @@ const lr_dialect lr_postgres_dialect = {
     .name = "postgresql",
     .has_schemas = 1,
     .has_row_security = 1,
+    .warehouse = lr_postgres_warehouse,
     .longest_name = 63,
     .row_locks = 1,
     .row_holder = row_holder,

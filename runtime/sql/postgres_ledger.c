@@ -2,7 +2,7 @@
 #include "sql/postgres.h"
 
 const char *const lr_postgres_ledger[] = {
-    "CREATE TABLE IF NOT EXISTS @lrun_schema (version bigint NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS @lrun_schema (version bigint PRIMARY KEY)",
     "CREATE TABLE IF NOT EXISTS @lrun_jobs (job text PRIMARY KEY, run_id bigint, host text, pid bigint, since text)",
     "CREATE TABLE IF NOT EXISTS @lrun_watermarks (job text NOT NULL, name text NOT NULL, value text NOT NULL, "
     "params text NOT NULL, run_id bigint, saved_at text NOT NULL, PRIMARY KEY (job, name))",

@@ -202,7 +202,7 @@ int lr_postgres_merge(lr_arena *a, const lr_merge *m, int strategy, lr_step_sql 
     int n = 0, update = !m->insert_only && has_values(m);
     if (strategy == ON_CONFLICT && m->unique == NULL) *why = "the target has no unique constraint over the key";
     else if (strategy != DELETE_INSERT && update && pinned(m))
-        *why = "the target has foreign partitions, and the rows may change the column that they are parted by";
+        *why = "the rows may change the column by which the target places its rows (foreign partitions, shards, chunks)";
     else if (strategy == DELETE_INSERT && update && m->target->cascaded_from != NULL)
         *why = "a foreign key with CASCADE or SET NULL points at the target";
     else *why = NULL;

@@ -160,6 +160,11 @@ static int read_keys(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_value
     return got < 0 ? -1 : 0;
 }
 
+/* Does the server place rows by a column: Citus, TimescaleDB? */
+#define PLACED                                                                                     \
+    "pg_catalog.to_regclass('pg_dist_partition') IS NOT NULL, "                                    \
+    "pg_catalog.to_regclass('timescaledb_information.dimensions') IS NOT NULL"
+
 int lr_postgres_relation(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_table *t, int all,
                          lr_relation *out, lr_err *e)
 {
@@ -170,15 +175,15 @@ int lr_postgres_relation(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_t
     out->table.schema = lr_dup(a, t->schema);
     out->table.name = lr_dup(a, t->name);
     const char *sql = t->schema == NULL
-        ? "SELECT c.oid::int8, c.relkind::text, n.nspname, c.relhassubclass, c.relrowsecurity FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+        ? "SELECT c.oid::int8, c.relkind::text, n.nspname, c.relhassubclass, c.relrowsecurity, " PLACED " FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
           "WHERE c.relname = $1 AND c.relkind IN ('r','p','v','m','f') AND pg_catalog.pg_table_is_visible(c.oid)"
-        : "SELECT c.oid::int8, c.relkind::text, n.nspname, c.relhassubclass, c.relrowsecurity FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+        : "SELECT c.oid::int8, c.relkind::text, n.nspname, c.relhassubclass, c.relrowsecurity, " PLACED " FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
           "WHERE c.relname = $1 AND n.nspname = $2 AND c.relkind IN ('r','p','v','m','f')";
     if (d->query(c, sql, args, t->schema == NULL ? 1 : 2, &k, e) != 0) return -1;
     int got = d->next(k, &v, e);
     lr_value oid = lr_null();
     const char *kind = "";
-    int parent = 0;
+    int parent = 0, shards = 0, chunks = 0;
     if (got == 1) {
         oid = lr_int(v[0].i);
         kind = copy(a, &v[1]);
@@ -187,6 +192,8 @@ int lr_postgres_relation(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_t
         out->is_view = kind[0] == 'v' || kind[0] == 'm';
         out->table.schema = copy(a, &v[2]);
         out->policies = v[4].i != 0;
+        shards = v[5].i != 0;
+        chunks = v[6].i != 0;
     }
     d->finish(k);
     if (got <= 0) return got;
@@ -196,6 +203,7 @@ int lr_postgres_relation(const lr_driver *d, lr_conn *c, lr_arena *a, const lr_t
     /* constraints hold for no row of a foreign table, nor for those of tables
      * that inherit this one */
     int unsure = parent || kind[0] == 'f' || out->npinned > 0;
+    if (all && !out->is_view && lr_postgres_placed(d, c, a, &oid, shards, chunks, out, e) != 0) return -1;
     for (int i = 0; unsure && i < out->nfields; i++) out->fields[i].not_null = 0;
     if (!all || out->is_view) return 0;
     if (!unsure && read_keys(d, c, a, &oid, out, e) != 0) return -1;
