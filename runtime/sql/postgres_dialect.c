@@ -133,6 +133,20 @@ static void within(lr_sql *q, const lr_sql *column, const lr_bounds *b)
     }
 }
 
+/* Text of the edge's day that bytes and instants put on different sides of it: a T
+ * for the space, fewer digits. Digits below a microsecond are left to the bytes. */
+static void other_side(lr_sql *q, const lr_sql *column, const lr_edge *edge, const lr_zone *z, const char *open, const char *closed)
+{
+    const lr_value *v = &edge->value;
+    if (!edge->set || v->type != LR_TEXT || v->s.n <= 10 || v->s.n > 26) return;
+    lr_sql at = text_moment(column, z);
+    lr_value day = lr_text(lr_dupn(q->arena, v->s.p, 10));
+    lr_sqlf(q, " OR (left(%Q::text, 10) = %V AND %Q::text !~ '[.][0-9]{7}' AND (%Q::text COLLATE \"C\" %s %V) <> (", column, &day, column, column,
+            edge->inclusive ? closed : open, v);
+    instant_edge(q, &at, edge, open, closed);
+    lr_sqlf(q, "))");
+}
+
 /* Only text can be no time. Of some forms bytes sort as time, so that an index
  * serves; where others are among them, instants are compared. */
 static int misplaced(lr_sql *q, const lr_sql *from, const lr_sql *column, const lr_bounds *b)
@@ -142,10 +156,14 @@ static int misplaced(lr_sql *q, const lr_sql *from, const lr_sql *column, const 
     lr_sqlf(&text, "%Q::text", column);
     lr_postgres_no_time(&odd, &text);
     if (b->by_instant) lr_sqlf(q, "SELECT 'text', %Q, 0%Q AND %Q LIMIT 1", column, from, &odd);
-    else
+    else {
         lr_sqlf(q, "SELECT 'text', %Q, CASE WHEN %Q THEN 0 ELSE 1 END%Q AND (%Q !~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}"
-                   "([.][0-9]+)?)?)?$' OR %Q) LIMIT 1",
+                   "([.][0-9]+)?)?)?$' OR %Q",
                 column, &odd, from, column, &odd);
+        other_side(q, column, &b->start, b->zone, ">", ">=");
+        other_side(q, column, &b->stop, b->zone, "<", "<=");
+        lr_sqlf(q, ") LIMIT 1");
+    }
     return 1;
 }
 

@@ -70,6 +70,20 @@ pairs_of.each("S55 a later row with the saved value", function(pair)
     end
   end)
 
+  it("is read where it is written in another form, and in a zone", function()
+    local forms = pair.source == "sqlite" and { TEXT = { "'2026-01-01T10:00:00'", "'2026-01-01 10:00:00'" }, TIMESTAMP = { "'2026-01-01 10:00:00Z'", "'2026-01-01 11:00:00+01:00'" } }
+      or { timestamptz = { "'2026-01-01 10:00:00+00'", "'2026-01-01 11:00:00+01'" }, text = { "'2026-01-01T10:00:00'", "'2026-01-01 10:00:00'" } }
+    for type, values in pairs(forms) do
+      for _, write in ipairs { MERGE, 'overwrite_partition { rows, into = "t" }' } do
+        local w = pair.new { source = ("CREATE TABLE s(id INTEGER PRIMARY KEY, at %s NOT NULL); INSERT INTO s VALUES (1,%s);"):format(type, values[1]) }
+        tie(w, (job("", write, "at"):gsub('grain = "day"', 'grain = "day", zone = "Europe/Berlin"')), "INSERT INTO s VALUES (2," .. values[2] .. ")")
+        assert.equal("1,2", ids(w), type)
+        w:ok("j.lua", "--run-start", "2026-02-02")
+        assert.equal("1,2", ids(w), type)
+      end
+    end
+  end)
+
   it("is not read by insert_new, nor with closed = false; it is with closed = true", function()
     for text, want in pairs { [job("", INSERT)] = "1,2", [job("closed = false, ", MERGE)] = "1,2", [job("closed = true, ", INSERT)] = "1,2,3" } do
       local w = pair.only(TWO)
@@ -208,6 +222,18 @@ job {}
 merge { extract { from = "s", by = "seq", window = window { since = watermark { "n", start = "2025-01-01", advance = "newest" } } },
         into = "k2", key = "id" }]])
     w:refused(1, { "start", "s.seq", "numbers", "start = 0" }, "k.lua")
+  end)
+
+  it("of instants, as the job's zone reads it", function()
+    local type = pair.source == "sqlite" and "TIMESTAMP" or "timestamptz"
+    for _, mark in ipairs { "", ', advance = "newest"' } do
+      local w = pair.new { source = ("CREATE TABLE s(id INTEGER PRIMARY KEY, updated_at %s NOT NULL);" ..
+        "INSERT INTO s VALUES (1,'2025-12-31 22:59:59+00:00'), (2,'2025-12-31 23:00:00+00:00'), (3,'2026-01-01 10:00:00+00:00');"):format(type) }
+      w:job("j", (text(mark, MERGE):gsub("job {}", 'job { zone = "Europe/Berlin" }')))
+      w:ok("j.lua", "--run-start", "2026-01-03")
+      w:ok("j.lua", "--run-start", "2026-01-03")
+      assert.equal("2,3", ids(w))
+    end
   end)
 
   it("later than run_start is refused, and the message names start", function()
