@@ -9,10 +9,10 @@ static const lr_option options[] = {
     {"columns", LR_ARG_LIST | LR_ARG_MAP, 0, "all", "a list of columns, or { target_name = \"column or SQL\" }"},
     {"where", LR_ARG_STRING | LR_ARG_MAP, 0, NULL, "{ status = \"paid\" }, { status = { \"a\", \"b\" } }, or SQL with :name from params"},
     {"params", LR_ARG_MAP, 0, NULL, "values for :name in sql and where"},
-    {"by", LR_ARG_STRING, 0, NULL, "the time column"},
+    {"by", LR_ARG_STRING, 0, NULL, "the time column, also one that columns makes: columns = { at = \"SQL\" }, by = \"at\""},
     {"window", LR_ARG_WINDOW, 0, NULL, "the window on it, window() or window { since = watermark() }"},
     {"nulls", LR_ARG_STRING, 0, "error", "rows whose time is NULL: \"error\", \"include\" or \"skip\" (counted)"},
-    {"time", LR_ARG_STRING, 0, "iso", "form of the time column: \"iso\", \"unix\" (seconds), \"unix_ms\""},
+    {"time", LR_ARG_STRING, 0, "iso", "form of the time column: " LR_TIME_FORMS},
     {"connection", LR_ARG_STRING, 0, "source", "the connection's name"},
 };
 
@@ -25,16 +25,16 @@ const lr_primitive lr_primitive_extract = {
     .noptions = sizeof options / sizeof options[0],
     .returns = "rows, with :map(fn, new_columns), :filter(fn), :rows() and :count()",
     .refuses = "NULL in the time column (unless nulls says otherwise); times that the bounds cannot tell apart "
-               "(the first is named); a window with a time of day on a column of dates",
+               "(the first is named); numbers that cannot be of the declared form, such as microseconds in \"unix_ms\"; a window with a time of day on a column of dates",
     .example = "extract { from = \"orders\", by = \"order_date\", window = window() }",
     .call = call,
 };
 
 /* ---- SQL ---- */
 
-static void null_policy(const lr_rowset *rs, lr_sql *q)
+static void null_policy(lr_run *run, const lr_rowset *rs, lr_sql *q)
 {
-    lr_sql by = lr_sql_column(q->arena, NULL, rs->by);
+    lr_sql by = lr_extract_time(run, rs);
     lr_sqlf(q, " AND (");
     rs->place->dialect->within(q, &by, &rs->bounds);
     if (rs->nulls == LR_NULLS_INCLUDE) lr_sqlf(q, " OR %Q IS NULL", &by);
@@ -50,6 +50,16 @@ typedef struct names {
     int used_window;
 } names;
 
+/* Of a form that is a number a whole one, which columns of every type take: rows
+ * of the fraction before stop are left to the next window. */
+static lr_value edge_value(const names *n, const lr_edge *edge)
+{
+    lr_time_mode m = n->bounds->mode;
+    int64_t unit = m == LR_UNIX ? LR_US_PER_SECOND : 1000;
+    if (edge->value.type != LR_TEXT || edge->exact || (m != LR_UNIX && m != LR_UNIX_MS)) return edge->value;
+    return lr_int(edge->us / unit - (edge->us % unit < 0));
+}
+
 static const lr_value *lookup(void *arg, const char *name)
 {
     names *n = arg;
@@ -59,7 +69,7 @@ static const lr_value *lookup(void *arg, const char *name)
         lr_value *v = lr_alloc(n->arena, sizeof *v);
         n->used_window = 1;
         /* An open edge is before or after everything. */
-        *v = edge->set ? edge->value
+        *v = edge->set ? edge_value(n, edge)
              : n->bounds->mode != LR_ISO ? lr_int(start ? INT64_MIN : INT64_MAX)
                                          : lr_text(start ? "0000-00-00" : "9999-12-31 23:59:59.999999");
         return v;
@@ -69,12 +79,11 @@ static const lr_value *lookup(void *arg, const char *name)
 
 int lr_extract_sql(lr_run *run, lr_rowset *rs, lr_sql *q, lr_err *e)
 {
-    (void)run;
     (void)e;
     lr_sqlf(q, "%Q", &rs->select);
     if (rs->is_sql) return 0;
     lr_sqlf(q, "%Q", &rs->from);
-    if (rs->window != NULL) null_policy(rs, q);
+    if (rs->window != NULL) null_policy(run, rs, q);
     return 0;
 }
 
@@ -82,11 +91,11 @@ int lr_extract_sql(lr_run *run, lr_rowset *rs, lr_sql *q, lr_err *e)
 
 static int check_nulls(lr_run *run, lr_rowset *rs, lr_err *e)
 {
-    int at = lr_field_find(rs->place->dialect, &rs->relation, rs->by);
+    int at = rs->by_text == NULL ? lr_field_find(rs->place->dialect, &rs->relation, rs->by) : -1;
     lr_value n;
-    if (rs->relation.fields[at].not_null || rs->nulls == LR_NULLS_INCLUDE) return 0;
-    lr_sql q = lr_sql_new(&run->arena);
-    lr_sqlf(&q, "SELECT count(*)%Q AND %I IS NULL", &rs->from, rs->by);
+    if ((at >= 0 && rs->relation.fields[at].not_null) || rs->nulls == LR_NULLS_INCLUDE) return 0;
+    lr_sql q = lr_sql_new(&run->arena), by = lr_extract_time(run, rs);
+    lr_sqlf(&q, "SELECT count(*)%Q AND %Q IS NULL", &rs->from, &by);
     if (lr_query_value(run, rs->place, &q, &run->arena, &n, NULL, e) != 0) return -1;
     if (n.i == 0) return 0;
     if (rs->nulls == LR_NULLS_SKIP) {
@@ -98,6 +107,30 @@ static int check_nulls(lr_run *run, lr_rowset *rs, lr_err *e)
     lr_fail(e, LR_FAILED, "%lld row%s of %s %s NULL in %s, which no window can hold", (long long)n.i, n.i == 1 ? "" : "s",
             rs->title, n.i == 1 ? "has" : "have", rs->by);
     return lr_hint(e, "pass nulls = \"include\" or nulls = \"skip\", or fix the source");
+}
+
+/* Before the window is fixed: its newest value must be one of the form. The rows
+ * of SQL are looked at where no window has chosen them. */
+static int check_form(lr_run *run, lr_rowset *rs, lr_err *e)
+{
+    if (rs->by == NULL || !lr_is_epoch(rs->time)) return 0;
+    if (rs->is_sql && rs->window != NULL && rs->bounds.start.set && rs->bounds.stop.set) return 0;
+    lr_type type = lr_extract_time_type(run, rs);
+    lr_sql by = lr_extract_time(run, rs), from = lr_sql_new(&run->arena);
+    if (rs->is_sql) lr_sqlf(&from, " FROM (%Q) AS \"rows\" WHERE 1=1", &rs->select);
+    return lr_check_form(run, rs->place, rs->title, rs->by, &type, rs->is_sql ? &from : &rs->from, &by, rs->time, e);
+}
+
+static int fix_window(lr_run *run, lr_rowset *rs, lr_err *e)
+{
+    lr_type *type = lr_alloc(&run->arena, sizeof *type); /* the bounds keep it */
+    *type = lr_extract_time_type(run, rs);
+    lr_time_column c = {.place = rs->place, .table = rs->title, .column = rs->by, .type = type, .expr = lr_extract_time(run, rs),
+                        .from = rs->from, .mode = rs->time};
+    if (check_nulls(run, rs, e) != 0 || lr_window_bounds(run, rs->window, &c, &rs->bounds, e) != 0) return -1;
+    rs->time = rs->bounds.mode;
+    if (lr_is_epoch(rs->time)) return 0;
+    return lr_check_times(run, rs->place, &rs->relation.table, rs->title, rs->by, &rs->from, &c.expr, &rs->bounds, e);
 }
 
 static int record_window(lr_run *run, lr_rowset *rs, lr_err *e)
@@ -119,19 +152,8 @@ static int record_window(lr_run *run, lr_rowset *rs, lr_err *e)
 int lr_extract_prepare(lr_run *run, lr_rowset *rs, lr_err *e)
 {
     if (rs->prepared) return 0;
-    int failed = 0;
-    if (rs->window != NULL && !rs->is_sql) {
-        lr_sql by = lr_sql_column(&run->arena, NULL, rs->by);
-        int at = lr_field_find(rs->place->dialect, &rs->relation, rs->by);
-        lr_time_column c = {.place = rs->place, .table = rs->title, .column = rs->by,
-                            .type = &rs->relation.fields[at].type, .expr = by, .from = rs->from, .mode = rs->time};
-        failed = check_nulls(run, rs, e);
-        if (failed == 0) failed = lr_window_bounds(run, rs->window, &c, &rs->bounds, e);
-        if (failed == 0) {
-            rs->time = rs->bounds.mode;
-            failed = lr_check_times(run, rs->place, &rs->relation.table, rs->title, rs->by, &rs->from, &by, &rs->bounds, e);
-        }
-    }
+    int failed = check_form(run, rs, e);
+    if (failed == 0 && rs->window != NULL && !rs->is_sql) failed = fix_window(run, rs, e);
     if (failed == 0 && rs->window != NULL) failed = record_window(run, rs, e);
     if (failed != 0) {
         if (e->where[0] == 0) snprintf(e->where, sizeof e->where, "%s", rs->where);
@@ -177,7 +199,7 @@ static void add_field(lr_run *run, lr_rowset *rs, const char *name, const char *
         lr_sqlf(&rs->select, "(%s\n) AS %I", text, name);
         if (rs->by != NULL && rs->time_name == NULL && lr_name_equal(rs->place->dialect, name, rs->by)) {
             rs->time_name = rs->fields[rs->n].name;
-            rs->time_made = 1;
+            rs->time_made = rs->by_text == NULL;
         }
     }
     rs->n++;
@@ -277,7 +299,7 @@ static int from_table(lr_run *run, lr_rowset *rs, const lr_args *args, lr_err *e
         lr_fail(e, LR_FAILED, "extract: there is no table \"%s\" at the connection \"%s\" (%s)", rs->title, place->name, place->shown);
         return lr_hint(e, "correct from, or the connection");
     }
-    if (rs->by != NULL && lr_field_find(place->dialect, &rs->relation, rs->by) < 0)
+    if (rs->by != NULL && lr_field_find(place->dialect, &rs->relation, rs->by) < 0 && !lr_made_time(run, rs, lr_arg_of(p, args, "columns")))
         return no_such_column(rs, rs->by, "by", e);
     if (rs->by == NULL && rs->window != NULL) {
         lr_fail(e, LR_FAILED, "extract: a window needs the time column that it is on");
@@ -339,7 +361,7 @@ static int read_word(const lr_arg *a, const char *option, const char *const *wor
 
 static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
 {
-    static const char *const nulls[] = {"error", "include", "skip"}, *const times[] = {"iso", "unix", "unix_ms"};
+    static const char *const nulls[] = {"error", "include", "skip"};
     const lr_primitive *p = &lr_primitive_extract;
     const lr_arg *from = lr_arg_of(p, args, "from"), *sql = lr_arg_of(p, args, "sql");
     lr_place *place;
@@ -358,8 +380,7 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
     rs->window = (lr_window *)lr_arg_of(p, args, "window")->p;
     if (read_word(lr_arg_of(p, args, "nulls"), "nulls", nulls, 3, LR_NULLS_ERROR, &word, e) != 0) return -1;
     rs->nulls = (lr_nulls)word;
-    if (read_word(lr_arg_of(p, args, "time"), "time", times, 3, LR_ISO, &word, e) != 0) return -1;
-    rs->time = (lr_time_mode)word;
+    if (lr_read_form(lr_arg_text(lr_arg_of(p, args, "time"), NULL), &rs->time, e) != 0) return -1;
     if ((from->type != LR_ARG_NONE ? from_table(run, rs, args, e) : from_sql(run, rs, args, e)) != 0) return -1;
     if (rs->window != NULL) rs->window->uses++;
     out->kind = LR_RESULT_ROWS;

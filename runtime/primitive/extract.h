@@ -13,6 +13,18 @@ extern const lr_primitive lr_primitive_extract;
 int lr_check_times(lr_run *run, const lr_place *place, const lr_table *t, const char *table, const char *column, const lr_sql *from,
                    const lr_sql *expr, lr_bounds *bounds, lr_err *e);
 
+/* The option time: -1 where there is no such form. */
+int lr_read_form(const char *text, lr_time_mode *out, lr_err *e);
+
+/* Does by name a column that columns makes of the table's: another name for one,
+ * or an expression? Then it is the time column. */
+int lr_made_time(lr_run *run, lr_rowset *rs, const lr_arg *columns);
+
+/* Of a form that is a number: refuse the values that cannot be of it, whatever
+ * the window. */
+int lr_check_form(lr_run *run, const lr_place *place, const char *table, const char *column, const lr_type *type, const lr_sql *from,
+                  const lr_sql *expr, lr_time_mode mode, lr_err *e);
+
 /* Look at the SELECT of an extract: fill its fields, and refuse what it would read
  * from another database than its own; a name that both have sets collides. */
 int lr_inspect_rows(lr_run *run, lr_rowset *rs, const lr_sql *q, lr_err *e);

@@ -8,7 +8,7 @@ static const lr_option options[] = {
     {"by", LR_ARG_STRING, 1, NULL, "the time column that the window is on"},
     {"arrived", LR_ARG_STRING, 1, NULL, "the column with the time at which the row came"},
     {"window", LR_ARG_WINDOW, 0, NULL, "only rows of these times"},
-    {"time", LR_ARG_STRING, 0, "iso", "form of the time columns: \"iso\", \"unix\" (seconds), \"unix_ms\""},
+    {"time", LR_ARG_STRING, 0, "iso", "form of the time columns: " LR_TIME_FORMS},
     {"connection", LR_ARG_STRING, 0, "source", "the connection's name"},
 };
 
@@ -56,9 +56,9 @@ static int delay_rows(lr_run *run, const lr_look *l, const char *by, const char 
     const char *names[2] = {by, arrived};
     lr_sql instants[2];
     for (int i = 0; i < 2; i++) {
-        const lr_type *type = lr_look_column(l, names[i], e);
+        const lr_type *type;
         lr_sql column = lr_sql_column(a, NULL, names[i]);
-        if (type == NULL) return -1;
+        if (lr_look_time(run, l, names[i], &type, e) != 0) return -1;
         instants[i] = lr_sql_new(a);
         d->instant(&instants[i], &column, l->mode, run->job->zone, type);
     }

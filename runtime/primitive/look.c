@@ -4,21 +4,11 @@
 
 int lr_look_open(lr_run *run, const char *connection, const char *table, const char *time, lr_look *out, lr_err *e)
 {
-    static const char *const modes[] = {"iso", "unix", "unix_ms"};
     lr_place *place;
     if (lr_session_place(run->session, connection, &place, e) != 0) return -1;
     memset(out, 0, sizeof *out);
     out->place = place;
-    int known = 0;
-    for (int i = 0; i < 3; i++)
-        if (strcmp(time, modes[i]) == 0) {
-            out->mode = (lr_time_mode)i;
-            known = 1;
-        }
-    if (!known) {
-        lr_fail(e, LR_FAILED, "time = \"%s\" is not known", time);
-        return lr_hint(e, "write \"iso\", \"unix\" or \"unix_ms\"");
-    }
+    if (lr_read_form(time, &out->mode, e) != 0) return -1;
     if (lr_place_relation(place, &run->arena, table, 0, &out->rel, e) != 0) return -1;
     out->name = lr_dup(&run->arena, table);
     if (out->rel.exists) return 0;
@@ -36,6 +26,15 @@ const lr_type *lr_look_column(const lr_look *l, const char *column, lr_err *e)
     lr_hint(e, "it has: %s", known.data != NULL ? known.data : "none");
     lr_buf_free(&known);
     return NULL;
+}
+
+int lr_look_time(lr_run *run, const lr_look *l, const char *column, const lr_type **type, lr_err *e)
+{
+    lr_sql expr = lr_sql_column(&run->arena, NULL, column), from = lr_sql_new(&run->arena);
+    *type = lr_look_column(l, column, e);
+    if (*type == NULL) return -1;
+    lr_sqlf(&from, " FROM %T WHERE 1=1", &l->rel.table);
+    return lr_check_form(run, l->place, l->name, column, *type, &from, &expr, l->mode, e);
 }
 
 int lr_look_from(lr_run *run, const lr_look *l, const char *column, lr_window *w, lr_sql *q, lr_err *e)

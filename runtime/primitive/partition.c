@@ -1,6 +1,7 @@
 /* The rows of a target that a write is about: those in the window of the rows,
  * and in a partition; and the keys that have moved on out of it. */
 #include "primitive/guard.h"
+#include "sql/epochs.h"
 #include <string.h>
 
 /* Bounds in the form of the target's column. */
@@ -17,8 +18,7 @@ static int target_bounds(lr_run *run, const lr_target *t, const char *column, lr
         b->mode = t->source->window->mode;
         b->zone = run->job->zone;
         b->type = c.type;
-        w->dialect->edge(&run->arena, &b->start, b->mode, b->zone, c.type);
-        w->dialect->edge(&run->arena, &b->stop, b->mode, b->zone, c.type);
+        lr_bounds_edges(w->dialect, &run->arena, b);
         return 0;
     }
     return lr_window_bounds(run, t->source->window, &c, b, e);
@@ -86,7 +86,7 @@ int lr_moved_on(lr_run *run, lr_rowset *rows, const lr_relation *target, const c
     }
     if (!*possible) return 0;
     lr_bounds after = x->bounds;
-    lr_sql by = lr_sql_column(&run->arena, NULL, x->by);
+    lr_sql by = lr_extract_time(run, x);
     after.start = x->bounds.stop;
     after.start.inclusive = !x->bounds.stop.inclusive;
     after.stop.set = 0;

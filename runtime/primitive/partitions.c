@@ -11,7 +11,7 @@ static const lr_option options[] = {
     {"sum", LR_ARG_STRING | LR_ARG_MAP, 0, NULL, "a column to add up, or { source_column = \"target_column\" }"},
     {"grain", LR_ARG_STRING, 0, "the job's", "\"hour\", \"day\", \"week\", \"month\" or \"year\""},
     {"window", LR_ARG_WINDOW, 0, NULL, "only these times"},
-    {"time", LR_ARG_STRING, 0, "iso", "form of the time column: \"iso\", \"unix\" (seconds), \"unix_ms\""},
+    {"time", LR_ARG_STRING, 0, "iso", "form of the time column: " LR_TIME_FORMS},
     {"connection", LR_ARG_STRING, 0, "source", "the source's connection"},
 };
 
@@ -27,7 +27,7 @@ const lr_primitive lr_primitive_partitions = {
     .noptions = sizeof options / sizeof options[0],
     .returns = "a list of { partition, rows, sum }; with from of { partition, source_rows, warehouse_rows, source_sum, warehouse_sum, "
                "state }, state being equal, differs, missing (not at the warehouse) or extra (only there)",
-    .refuses = "a table or column that is not there",
+    .refuses = "a table or column that is not there; numbers that cannot be of the declared form",
     .example = "partitions { \"dw_orders\", by = \"order_date\", from = \"orders\", sum = \"amount\" }",
     .call = call,
 };
@@ -55,12 +55,12 @@ static int read_parts(lr_run *run, const lr_look *l, const char *by, const char 
     const lr_dialect *d = l->place->dialect;
     lr_arena *a = &run->arena;
     lr_sql q = lr_sql_new(a), column = lr_sql_column(a, NULL, by);
-    const lr_type none = lr_type_none(), *type = lr_look_column(l, by, e), *of = sum != NULL ? lr_look_column(l, sum, e) : &none;
+    const lr_type none = lr_type_none(), *type, *of = sum != NULL ? lr_look_column(l, sum, e) : &none;
     lr_cursor *k;
     const lr_value *row;
     int got, room = 0;
     memset(out, 0, sizeof *out);
-    if (type == NULL || of == NULL) return -1;
+    if (lr_look_time(run, l, by, &type, e) != 0 || of == NULL) return -1;
     out->scale = of->kind == LR_KIND_DECIMAL ? of->scale : -1;
     lr_sqlf(&q, "SELECT ");
     d->piece(&q, &column, g, l->mode, run->job->zone, type);

@@ -52,6 +52,7 @@ typedef struct lr_rowset {
     lr_table *reads;          /* tables that it reads, for "is also written" */
     int nreads;
     const char *by;
+    const char *by_text;      /* it is a column that the job's SQL makes, this; or NULL */
     lr_time_mode time;
     lr_nulls nulls;
     lr_bounds bounds;
@@ -160,6 +161,9 @@ void lr_join_defer(const lr_run *run, lr_rowset *rs);
 int lr_join_guarded(const lr_rowset *rs);
 int lr_join_explain(lr_run *run, lr_rowset *rs, lr_err *e);
 int lr_join_prepare(lr_run *run, lr_rowset *rs, lr_err *e);
+/* The time column, or the expression that it is; and its type. */
+lr_sql lr_extract_time(lr_run *run, const lr_rowset *x);
+lr_type lr_extract_time_type(const lr_run *run, const lr_rowset *x);
 int lr_extract_sql(lr_run *run, lr_rowset *rs, lr_sql *q, lr_err *e);
 
 /* SQL of the job for an attached database is read through a connection of its own

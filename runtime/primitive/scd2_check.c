@@ -45,6 +45,19 @@ static int check_bounds(lr_scd2_work *w, lr_err *e)
     return lr_scd2_refuse_rows(w, &q, message, "give valid_from and valid_to the type timestamp with time zone, with all digits of a second", e);
 }
 
+/* Nanoseconds, of which valid_from keeps microseconds. */
+static int check_nanoseconds(lr_scd2_work *w, lr_err *e)
+{
+    lr_sql column = lr_sql_column(&w->run->arena, "rows", w->at), q = lr_sql_new(&w->run->arena), inner = lr_sql_new(&w->run->arena);
+    if (lr_scd2_time(w) != LR_UNIX_NS) return 0;
+    if (lr_rowset_sql(w->run, w->rows->input, &inner, e) != 0) return -1;
+    lr_sqlf(&q, "SELECT ");
+    for (int i = 0; i < w->s.nkey; i++) lr_sqlf(&q, "\"rows\".%I, ", w->s.key[i]);
+    lr_sqlf(&q, "%Q FROM (%Q) AS \"rows\" WHERE CAST(%Q AS numeric) %% 1000 <> 0 LIMIT 5", &column, &inner, &column);
+    const char *message = lr_printf(&w->run->arena, "column %s of %s holds microseconds, and these changes have times in nanoseconds: %%s", w->s.from, w->t.name);
+    return lr_scd2_refuse_rows(w, &q, message, "cut them in the extract: columns = { at = \"at / 1000\", ... }, by = \"at\", time = \"unix_us\"", e);
+}
+
 int lr_scd2_check(lr_scd2_work *w, int allow_empty, lr_err *e)
 {
     lr_run *run = w->run;
@@ -75,7 +88,7 @@ int lr_scd2_check(lr_scd2_work *w, int allow_empty, lr_err *e)
                                              "give valid_from and valid_to a type with a time, or at a column of dates", e) != 0)
             return -1;
     }
-    if (w->at != NULL && check_bounds(w, e) != 0) return -1;
+    if (w->at != NULL && (check_bounds(w, e) != 0 || check_nanoseconds(w, e) != 0)) return -1;
     if (!w->close || w->c.read > 0 || allow_empty) return 0;
     int any;
     lr_sql all = lr_sql_new(&run->arena);

@@ -2,6 +2,13 @@
 #include "primitive/scd2_work.h"
 #include <string.h>
 
+lr_time_mode lr_scd2_time(const lr_scd2_work *w)
+{
+    const lr_rowset *x = lr_rowset_extract(w->rows);
+    const lr_dialect *d = w->run->session->warehouse->dialect;
+    return w->at != NULL && x->time_name != NULL && lr_name_equal(d, x->time_name, w->at) ? x->time : LR_ISO;
+}
+
 /* The type of valid_from in a dimension that is to be made. */
 static lr_field bound_field(const lr_scd2_work *w, const char *name)
 {
@@ -11,7 +18,7 @@ static lr_field bound_field(const lr_scd2_work *w, const char *name)
     for (int i = 0; w->at != NULL && i < in->n; i++) {
         const lr_field *at = &in->fields[i];
         if (!lr_name_equal(d, at->name, w->at)) continue;
-        f.type = lr_type_words("TIMESTAMP");
+        f.type = lr_type_words(lr_scd2_time(w) == LR_YYYYMMDD ? "DATE" : "TIMESTAMP");
         /* text of SQLite keeps whatever form its times have */
         int kept = at->type.dynamic && at->type.kind == LR_KIND_TEXT && strcmp(at->type.engine, d->name) == 0;
         if (lr_rowset_extract(w->rows)->time == LR_ISO && (lr_kind_is_time(at->type.kind) || kept)) {
@@ -24,13 +31,6 @@ static lr_field bound_field(const lr_scd2_work *w, const char *name)
         f.type = lr_type_words("TIMESTAMPTZ");
     f.not_null = f.primary = 0;
     return f;
-}
-
-lr_time_mode lr_scd2_time(const lr_scd2_work *w)
-{
-    const lr_rowset *x = lr_rowset_extract(w->rows);
-    const lr_dialect *d = w->run->session->warehouse->dialect;
-    return w->at != NULL && x->time_name != NULL && lr_name_equal(d, x->time_name, w->at) ? x->time : LR_ISO;
 }
 
 void lr_scd2_moment(const lr_scd2_work *w, int64_t us, const lr_type *type, lr_value *out)

@@ -1,6 +1,9 @@
 /* Windows and watermarks. */
 #include "run/window.h"
 #include "run/ledger.h"
+#include "run/number.h"
+#include "base/decimal.h"
+#include "sql/epochs.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,12 +161,13 @@ static int exact_edge(lr_run *run, lr_edge *edge, const char *text, lr_time_mode
         edge->value = lr_text(text);
         return parse_mark(run, text, &edge->us, e);
     }
+    if (lr_is_epoch(mode)) return lr_number_edge(run, edge, text, mode, e);
     if (!whole_number(text, &n)) {
         lr_fail(e, LR_FAILED, "the watermark '%s' is no whole number, and the column holds numbers", text);
         return lr_hint(e, "set it with lrun watermark %s --set NUMBER, or --clear", run->job->name);
     }
     edge->value = lr_int(n);
-    edge->us = mode == LR_UNIX ? n * LR_US_PER_SECOND : mode == LR_UNIX_MS ? n * 1000 : n;
+    edge->us = n;
     return 0;
 }
 
@@ -188,10 +192,11 @@ static int find_newest(lr_run *run, lr_window *w, const lr_time_column *c, lr_va
     return lr_query_value(run, c->place, &q, &run->arena, newest, NULL, e);
 }
 
-static int edge_order(const lr_edge *a, const lr_edge *b, lr_time_mode mode)
+static int edge_order(lr_run *run, const lr_edge *a, const lr_edge *b, lr_time_mode mode)
 {
     if (mode == LR_NUMBER) return a->value.i < b->value.i ? -1 : a->value.i > b->value.i;
     if (a->us != b->us) return a->us < b->us ? -1 : 1;
+    if (lr_is_epoch(mode)) return lr_number_order(run, a, b);
     if (mode != LR_ISO || !a->exact || !b->exact) return 0;
     /* the same microsecond: more digits are later */
     size_t n = a->value.s.n < b->value.s.n ? a->value.s.n : b->value.s.n;
@@ -224,7 +229,8 @@ static int floor_edge(lr_run *run, const lr_window *w, const lr_time_column *c, 
 {
     int64_t n;
     lr_time t;
-    if (w->mode != LR_ISO && whole_number(w->first, &n)) return exact_edge(run, edge, w->first, w->mode, e);
+    if (lr_is_epoch(w->mode) && lr_is_decimal(w->first, strlen(w->first))) return lr_number_edge(run, edge, w->first, w->mode, e);
+    if (w->mode == LR_NUMBER && whole_number(w->first, &n)) return exact_edge(run, edge, w->first, w->mode, e);
     if (w->mode == LR_NUMBER || lr_time_parse(w->first, strlen(w->first), run->job->zone, &t) != 0) {
         lr_fail(e, LR_FAILED, "watermark: start = \"%s\" does not compare with %s.%s, which holds %s", w->first, c->table, c->column,
                 w->mode == LR_ISO ? "times" : "numbers");
@@ -247,10 +253,10 @@ static int fix_start(lr_run *run, lr_window *w, const lr_time_column *c, lr_edge
     if (exact_edge(run, low, w->saved, w->mode, e) != 0) return -1;
     w->start = *low;
     w->start.inclusive = w->rule == LR_START_BY_WRITE ? !w->appends : w->rule == LR_START_CLOSED;
-    int below = floor.set && edge_order(low, &floor, w->mode) < 0;
+    int below = floor.set && edge_order(run, low, &floor, w->mode) < 0;
     if (below) tell_floor(run, w);
     if (w->has_lookback && look_back(run, w, e) != 0) return -1;
-    if (floor.set && edge_order(&w->start, &floor, w->mode) < 0) w->start = floor;
+    if (floor.set && edge_order(run, &w->start, &floor, w->mode) < 0) w->start = floor;
     if (below) *low = floor;
     return 0;
 }
@@ -273,9 +279,10 @@ static int fix_newest(lr_run *run, lr_window *w, const lr_time_column *c, lr_err
     w->bound_to = here;
     if (newest.type != LR_NULL) {
         const char *text = lr_value_text(&run->arena, &newest);
+        if (lr_is_epoch(w->mode)) text = lr_plain_number(run, text);
         if (exact_edge(run, &w->stop, text, w->mode, e) != 0) return -1;
         w->stop.inclusive = 1;
-        int order = from == NULL ? -1 : edge_order(&low, &w->stop, w->mode);
+        int order = from == NULL ? -1 : edge_order(run, &low, &w->stop, w->mode);
         /* a value equal to start is inside, and has not been saved yet */
         if (order < 0 || (order == 0 && low.inclusive)) {
             w->save = text;
@@ -320,15 +327,15 @@ int lr_window_bounds(lr_run *run, lr_window *w, const lr_time_column *c, lr_boun
     out->stop = w->stop;
     if (out->mode == LR_NUMBER) return 0;
     const lr_edge *edges[2] = {&w->start, &w->stop};
+    int dates = out->mode == LR_YYYYMMDD || (out->mode == LR_ISO && c->type != NULL && c->type->kind == LR_KIND_DATE);
     for (int i = 0; i < 2; i++) {
-        if (!edges[i]->set || edges[i]->exact || (c->type == NULL || c->type->kind != LR_KIND_DATE)) continue;
+        if (!edges[i]->set || edges[i]->exact || !dates) continue;
         if (lr_is_midnight(run->job->zone, edges[i]->us)) continue;
         lr_fail(e, LR_FAILED, "the window %s has a time of day, and %s.%s holds dates", lr_window_text(run, w),
                 c->table, c->column);
         return lr_hint(e, "write job { grain = \"day\" }, or use a column with a time");
     }
-    c->place->dialect->edge(&run->arena, &out->start, out->mode, out->zone, c->type);
-    c->place->dialect->edge(&run->arena, &out->stop, out->mode, out->zone, c->type);
+    lr_bounds_edges(c->place->dialect, &run->arena, out);
     return 0;
 }
 

@@ -6,6 +6,7 @@
 #ifndef LRUN_SQL_DIALECT_H
 #define LRUN_SQL_DIALECT_H
 
+#include "base/epoch.h"
 #include "base/moment.h"
 #include "base/position.h"
 #include "sql/checksum.h"
@@ -56,18 +57,12 @@ typedef struct lr_relation {
 
 /* ---- windows on a column ---- */
 
-typedef enum lr_time_mode {
-    LR_ISO,     /* ISO text, or the engine's own date and timestamp types */
-    LR_UNIX,    /* integer seconds since 1970 */
-    LR_UNIX_MS, /* integer milliseconds since 1970 */
-    LR_NUMBER   /* a growing number, no time at all */
-} lr_time_mode;
-
 typedef struct lr_edge {
     int set;        /* 0: unbounded */
     int inclusive;  /* the edge itself is inside */
+    int above;      /* values at the instant are below it: a start that is open, a stop that is closed */
     int exact;      /* value is kept digit for digit, not formatted from us */
-    lr_value value; /* as compared with the column */
+    lr_value value; /* as compared with the column; of a form of numbers (base/epoch.h) an exact number, for every column */
     int64_t us;     /* the instant, where it is a time */
 } lr_edge;
 

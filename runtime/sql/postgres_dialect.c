@@ -1,5 +1,6 @@
 /* The SQL of PostgreSQL. */
 #include "sql/copy.h"
+#include "sql/epochs.h"
 #include "sql/postgres.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,9 +82,8 @@ static void edge(lr_arena *a, lr_edge *edge, lr_time_mode mode, const lr_zone *z
 {
     char text[40];
     if (edge->exact || !edge->set) return;
-    int64_t unit = mode == LR_UNIX ? LR_US_PER_SECOND : 1000;
     if (mode != LR_ISO)
-        edge->value = edge->us % unit == 0 ? lr_int(edge->us / unit) : lr_real((double)edge->us / (double)unit);
+        edge->value = lr_epoch_edge(a, mode, edge->us, edge->above, z);
     else if (is_instant(type))
         edge->value = lr_text(lr_printf(a, "%s+00", lr_format_instant(lr_zone_utc(), edge->us, text)));
     else
@@ -118,6 +118,10 @@ static void instant_edge(lr_sql *q, const lr_sql *at, const lr_edge *edge, const
 static void within(lr_sql *q, const lr_sql *column, const lr_bounds *b)
 {
     int instants = b->by_instant && b->mode == LR_ISO && is_text(b->type);
+    if (lr_is_epoch(b->mode)) {
+        lr_postgres_epoch_within(q, column, b);
+        return;
+    }
     lr_sql at = instants ? text_moment(column, b->zone) : *column;
     if (!b->start.set && !b->stop.set) lr_sqlf(q, "1=1");
     if (b->start.set && instants) instant_edge(q, &at, &b->start, ">", ">=");
@@ -151,6 +155,10 @@ static void other_side(lr_sql *q, const lr_sql *column, const lr_edge *edge, con
  * serves; where others are among them, instants are compared. */
 static int misplaced(lr_sql *q, const lr_sql *from, const lr_sql *column, const lr_bounds *b)
 {
+    if (lr_is_epoch(b->mode)) {
+        lr_postgres_epoch_misplaced(q, from, column, b);
+        return 1;
+    }
     if (b->mode != LR_ISO || !is_text(b->type)) return 0;
     lr_sql odd = lr_sql_new(q->arena), text = lr_sql_new(q->arena);
     lr_sqlf(&text, "%Q::text", column);
@@ -186,6 +194,12 @@ static int is_time(lr_sql *q, const lr_sql *expr, const lr_type *type, const lr_
 static void newest(lr_sql *q, const lr_sql *from, const lr_sql *column, lr_time_mode mode, const lr_zone *z,
                    const lr_type *type, const int64_t *limit_us)
 {
+    if (limit_us != NULL && lr_is_epoch(mode)) {
+        lr_bounds b = {.stop = {.set = 1, .inclusive = 1, .above = 1, .us = *limit_us}, .mode = mode, .zone = z, .type = type};
+        edge(q->arena, &b.stop, mode, z, type);
+        lr_postgres_epoch_newest(q, from, column, &b);
+        return;
+    }
     lr_sqlf(q, "SELECT %Q%Q AND %Q IS NOT NULL", column, from, column);
     if (limit_us != NULL && mode == LR_ISO && is_text(type)) {
         lr_sql at = text_moment(column, z);
@@ -197,9 +211,6 @@ static void newest(lr_sql *q, const lr_sql *from, const lr_sql *column, lr_time_
     }
     if (limit_us != NULL) {
         lr_edge limit = {.set = 1, .us = *limit_us};
-        /* a whole number of the unit: a column of integers takes no fraction */
-        if (mode == LR_UNIX) limit.us -= limit.us % LR_US_PER_SECOND;
-        if (mode == LR_UNIX_MS) limit.us -= limit.us % 1000;
         edge(q->arena, &limit, mode, z, type);
         lr_sqlf(q, " AND %Q <= %V", column, &limit.value);
     }
@@ -208,8 +219,7 @@ static void newest(lr_sql *q, const lr_sql *from, const lr_sql *column, lr_time_
 
 static void instant(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z, const lr_type *type)
 {
-    if (mode == LR_UNIX) lr_sqlf(q, "to_timestamp(%Q)", expr);
-    else if (mode == LR_UNIX_MS) lr_sqlf(q, "to_timestamp(%Q / 1000.0)", expr);
+    if (lr_is_epoch(mode)) lr_postgres_epoch_instant(q, expr, mode, z, type);
     else if (is_instant(type)) lr_sqlf(q, "%Q", expr);
     else {
         lr_sql given = lr_sql_new(q->arena), at;
@@ -227,6 +237,11 @@ static void moment(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zo
     int same = mode == LR_ISO && (is_instant(from) || is_naive(from)) && is_instant(from) == is_instant(to);
     if (same) lr_sqlf(q, "CAST(%Q AS %s)", expr, to->native);
     if (same) return;
+    if (lr_is_epoch(mode) && !is_instant(to)) {
+        lr_postgres_epoch_local(&at, expr, mode, z, from);
+        lr_sqlf(q, "CAST(%Q AS %s)", &at, to->native);
+        return;
+    }
     instant(&at, expr, mode, z, from);
     if (is_instant(to)) lr_sqlf(q, "%Q", &at);
     else lr_sqlf(q, "CAST(%Q AT TIME ZONE %V AS %s)", &at, &zone, to->native);
@@ -253,10 +268,15 @@ static void piece(lr_sql *q, const lr_sql *expr, lr_grain g, lr_time_mode mode, 
         lr_sqlf(q, "coalesce(to_char(date_trunc('%s', %Q), '%s'), %Q::text)", lr_grain_name(g), &local, form, expr);
         return;
     }
+    if (lr_is_epoch(mode)) {
+        lr_sql local = lr_sql_new(q->arena);
+        lr_postgres_epoch_local(&local, expr, mode, z, type);
+        lr_sqlf(q, "coalesce(to_char(date_trunc('%s', %Q), '%s'), %Q::text)", lr_grain_name(g), &local, form, expr);
+        return;
+    }
     lr_sqlf(q, "to_char(date_trunc('%s', ", lr_grain_name(g));
-    if (mode == LR_ISO && is_naive(type)) lr_sqlf(q, "%Q::timestamp", expr);
-    else if (mode == LR_ISO) lr_sqlf(q, "%Q AT TIME ZONE %V", expr, &zone);
-    else lr_sqlf(q, mode == LR_UNIX ? "to_timestamp(%Q) AT TIME ZONE %V" : "to_timestamp(%Q / 1000.0) AT TIME ZONE %V", expr, &zone);
+    if (is_naive(type)) lr_sqlf(q, "%Q::timestamp", expr);
+    else lr_sqlf(q, "%Q AT TIME ZONE %V", expr, &zone);
     lr_sqlf(q, "), '%s')", form);
 }
 

@@ -1,6 +1,7 @@
 /* The SQL of SQLite: windows on text, exact totals, tables. */
 #include "driver/sqlite/sqlite.h"
 #include "sql/copy.h"
+#include "sql/epochs.h"
 #include "sql/sqlite.h"
 #include <string.h>
 #include <strings.h>
@@ -92,18 +93,7 @@ static void edge(lr_arena *a, lr_edge *edge, lr_time_mode mode, const lr_zone *z
     char text[40];
     (void)type;
     if (edge->exact || !edge->set) return;
-    int64_t unit = mode == LR_UNIX ? LR_US_PER_SECOND : 1000;
-    if (mode == LR_ISO)
-        edge->value = lr_text(lr_dup(a, lr_format_short(z, edge->us, text)));
-    else if (edge->us % unit == 0)
-        edge->value = lr_int(edge->us / unit);
-    else
-        edge->value = lr_real((double)edge->us / (double)unit);
-}
-
-static const char *mode_name(lr_time_mode m)
-{
-    return m == LR_UNIX ? "unix" : m == LR_UNIX_MS ? "unix_ms" : "iso";
+    edge->value = mode == LR_ISO ? lr_text(lr_dup(a, lr_format_short(z, edge->us, text))) : lr_epoch_edge(a, mode, edge->us, edge->above, z);
 }
 
 static void edge_args(lr_sql *q, const lr_edge *edge, const lr_zone *z, int flag)
@@ -117,7 +107,7 @@ static void edge_args(lr_sql *q, const lr_edge *edge, const lr_zone *z, int flag
 
 static void instants(lr_sql *q, const char *function, const lr_sql *column, const lr_bounds *b)
 {
-    lr_value mode = lr_text(mode_name(b->mode)), zone = lr_text(lr_zone_name(b->zone));
+    lr_value mode = lr_text(lr_time_mode_name(b->mode)), zone = lr_text(lr_zone_name(b->zone));
     lr_sqlf(q, "%s(%Q, %V, %V", function, column, &mode, &zone);
     edge_args(q, &b->start, b->zone, !b->start.inclusive);
     edge_args(q, &b->stop, b->zone, b->stop.inclusive);
@@ -149,6 +139,10 @@ static void within(lr_sql *q, const lr_sql *column, const lr_bounds *b)
 {
     if (b->by_instant && (b->start.set || b->stop.set)) {
         within_instants(q, column, b);
+        return;
+    }
+    if (lr_is_epoch(b->mode)) {
+        lr_sqlite_epoch_within(q, column, b);
         return;
     }
     if (!b->start.set && !b->stop.set) lr_sqlf(q, "1=1");
@@ -260,31 +254,26 @@ static int misplaced(lr_sql *q, const lr_sql *from, const lr_sql *column, const 
         misplaced_text(q, from, column, b);
         return 1;
     }
-    head(q, from, column, &zone);
-    if (b->mode == LR_NUMBER) {
-        /* Text and blobs sort after every number, whatever they say. */
-        lr_sqlf(q, "%Q >= '' LIMIT 1", column);
+    if (lr_is_epoch(b->mode)) {
+        lr_sqlite_epoch_misplaced(q, from, column, b);
         return 1;
     }
-    lr_sqlf(q, b->mode == LR_UNIX ? "(%Q >= 253402300800 OR %Q <= -253402300800"
-                                  : "((%Q > -100000000000 AND %Q < 100000000000)",
-            column, column);
-    lr_sqlf(q, " OR %Q >= '') AND ", column);
-    instants(q, "lrun_misplaced", column, b);
-    lr_sqlf(q, " LIMIT 1");
+    /* Text and blobs sort after every number, whatever they say. */
+    head(q, from, column, &zone);
+    lr_sqlf(q, "%Q >= '' LIMIT 1", column);
     return 1;
 }
 
 static void instant(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z, const lr_type *type)
 {
     (void)type;
-    lr_value name = lr_text(mode_name(mode)), zone = lr_text(lr_zone_name(z));
+    lr_value name = lr_text(lr_time_mode_name(mode)), zone = lr_text(lr_zone_name(z));
     lr_sqlf(q, "lrun_us(%Q, %V, %V)", expr, &name, &zone);
 }
 
 static void moment(lr_sql *q, const lr_sql *expr, lr_time_mode mode, const lr_zone *z, const lr_type *from, const lr_type *to)
 {
-    lr_value name = lr_text(mode_name(mode)), zone = lr_text(lr_zone_name(z));
+    lr_value name = lr_text(lr_time_mode_name(mode)), zone = lr_text(lr_zone_name(z));
     (void)from;
     int cut = to->kind == LR_KIND_DATE;
     lr_sqlf(q, cut ? "substr(lrun_moment(%Q, %V, %V), 1, 10)" : "lrun_moment(%Q, %V, %V)", expr, &name, &zone);
@@ -299,7 +288,7 @@ static void distinct(lr_sql *q, const lr_sql *a, const lr_sql *b, int loose)
 static void piece(lr_sql *q, const lr_sql *expr, lr_grain g, lr_time_mode mode, const lr_zone *z, const lr_type *type)
 {
     (void)type;
-    lr_value name = lr_text(mode_name(mode)), zone = lr_text(lr_zone_name(z)), grain = lr_text(lr_grain_name(g));
+    lr_value name = lr_text(lr_time_mode_name(mode)), zone = lr_text(lr_zone_name(z)), grain = lr_text(lr_grain_name(g));
     lr_sqlf(q, "lrun_piece(%Q, %V, %V, %V)", expr, &name, &zone, &grain);
 }
 
@@ -311,7 +300,12 @@ static void elapsed(lr_sql *q, const lr_sql *from, const lr_sql *to)
 static void newest(lr_sql *q, const lr_sql *from, const lr_sql *column, lr_time_mode mode,
                    const lr_zone *z, const lr_type *type, const int64_t *limit_us)
 {
-    (void)type;
+    if (limit_us != NULL && lr_is_epoch(mode)) {
+        lr_bounds b = {.stop = {.set = 1, .inclusive = 1, .above = 1, .us = *limit_us}, .mode = mode, .zone = z, .type = type};
+        edge(q->arena, &b.stop, mode, z, type);
+        lr_sqlite_epoch_newest(q, from, column, &b);
+        return;
+    }
     lr_sqlf(q, "SELECT %Q%Q AND %Q IS NOT NULL", column, from, column);
     if (limit_us != NULL && mode == LR_ISO) {
         /* From the end of the index backwards, and then among the last days by
@@ -322,9 +316,6 @@ static void newest(lr_sql *q, const lr_sql *from, const lr_sql *column, lr_time_
                 column, &after, column, &zone, &limit, column, column, from, column, &after, column, &zone, &limit, column);
         lr_sqlf(q, " ORDER BY lrun_us(%Q, 'iso', %V) DESC, %Q DESC LIMIT 1", column, &zone, column);
         return;
-    } else if (limit_us != NULL && (mode == LR_UNIX || mode == LR_UNIX_MS)) {
-        lr_value limit = lr_int(*limit_us / (mode == LR_UNIX ? LR_US_PER_SECOND : 1000));
-        lr_sqlf(q, " AND %Q <= %V", column, &limit);
     }
     lr_sqlf(q, " ORDER BY %Q DESC LIMIT 1", column);
 }

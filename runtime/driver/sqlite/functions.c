@@ -6,6 +6,7 @@
  *                                   date at midnight, with its offset in an hour
  *                                   that comes twice
  *   lrun_try_us(value, zone)        as lrun_us for ISO text, else NULL
+ *   lrun_no_time(value, mode)       1 where the value is none of the form
  *   lrun_misplaced(value, mode, zone, start, its instant, start_open, stop, its instant, stop_closed)
  *                                   1 where comparing the stored form with the
  *                                   bounds puts the value on another side than
@@ -25,20 +26,15 @@
  *   lrun_keeps(value, affinity)     1 where a column of that affinity keeps the
  *                                   value exactly
  *
- * mode is 'iso', 'unix' (seconds) or 'unix_ms'.
+ * mode is a form of base/epoch.h: 'iso', 'unix' (seconds), ...
  */
 #include "base/decimal.h"
+#include "base/epoch.h"
 #include "base/moment.h"
 #include "base/timestyle.h"
 #include "driver/sqlite/internal.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* 10000-01-01 in seconds: a larger "second" is a millisecond by mistake. */
-#define SECONDS_LIMIT INT64_C(253402300800)
-/* 1973-03-03 in milliseconds: a smaller one is a second by mistake. */
-#define MILLIS_FLOOR INT64_C(100000000000)
 
 static const lr_zone *zone_arg(sqlite3_context *ctx, sqlite3_value *v, int at)
 {
@@ -70,26 +66,23 @@ static int to_instant(sqlite3_value *v, const char *mode, const lr_zone *z, inst
         out->sub = t.sub;
         return 0;
     }
-    int millis = strcmp(mode, "unix_ms") == 0;
-    int64_t unit = millis ? 1000 : LR_US_PER_SECOND;
-    int64_t whole;
-    double fraction = 0;
-    if (class == SQLITE_INTEGER) {
-        whole = sqlite3_value_int64(v);
-    } else if (class == SQLITE_FLOAT) {
-        double d = sqlite3_value_double(v), down = floor(d);
-        if (!(fabs(d) < 1e15)) return -1;
-        whole = (int64_t)down;
-        fraction = d - down;
-    } else {
+    char text[400];
+    lr_time_mode m;
+    size_t n;
+    if (lr_time_mode_parse(mode, &m) != 0) return -1;
+    switch (class) {
+    case SQLITE_INTEGER:
+        return lr_epoch_int(m, sqlite3_value_int64(v), z, &out->us);
+    case SQLITE_FLOAT:
+        n = lr_real_plain(sqlite3_value_double(v), text, sizeof text);
+        return n > 0 ? lr_epoch_text(m, text, n, z, &out->us) : -1;
+    case SQLITE_TEXT: /* of a column of text: its bounds are compared as numbers, or, of dates, as eight digits */
+        n = (size_t)sqlite3_value_bytes(v);
+        if (m == LR_YYYYMMDD && n != 8) return -1;
+        return lr_epoch_text(m, (const char *)sqlite3_value_text(v), n, z, &out->us);
+    default:
         return -1;
     }
-    int64_t size = whole < 0 ? -whole : whole;
-    if (whole == INT64_MIN) return -1;
-    if (!millis && size >= SECONDS_LIMIT) return -1;
-    if (millis && ((size != 0 && size < MILLIS_FLOOR) || size >= SECONDS_LIMIT * 1000)) return -1;
-    out->us = whole * unit + (int64_t)llround(fraction * (double)unit);
-    return 0;
 }
 
 static void describe_value(sqlite3_context *ctx, sqlite3_value *v, const char *what)
@@ -109,6 +102,14 @@ static void fn_us(sqlite3_context *ctx, int n, sqlite3_value **v)
         describe_value(ctx, v[0], "is no time that lrun can read");
     else
         sqlite3_result_int64(ctx, t.us);
+}
+
+static void fn_no_time(sqlite3_context *ctx, int n, sqlite3_value **v)
+{
+    (void)n;
+    instant t;
+    if (sqlite3_value_type(v[0]) != SQLITE_NULL)
+        sqlite3_result_int(ctx, to_instant(v[0], (const char *)sqlite3_value_text(v[1]), lr_zone_utc(), &t) != 0);
 }
 
 static void fn_moment(sqlite3_context *ctx, int n, sqlite3_value **v)
@@ -331,6 +332,7 @@ int lr_sqlite_register_functions(sqlite3 *db)
     if (sqlite3_create_function(db, "lrun_us", 3, flags, NULL, fn_us, NULL, NULL) != SQLITE_OK ||
         sqlite3_create_function(db, "lrun_moment", 3, flags, NULL, fn_moment, NULL, NULL) != SQLITE_OK ||
         sqlite3_create_function(db, "lrun_try_us", 2, flags, NULL, fn_try_us, NULL, NULL) != SQLITE_OK ||
+        sqlite3_create_function(db, "lrun_no_time", 2, flags, NULL, fn_no_time, NULL, NULL) != SQLITE_OK ||
         sqlite3_create_function(db, "lrun_form", 5, flags, NULL, fn_form, NULL, NULL) != SQLITE_OK ||
         sqlite3_create_function(db, "lrun_same_time", 2, flags, NULL, fn_same_time, NULL, NULL) != SQLITE_OK ||
         sqlite3_create_function(db, "lrun_stop", 0, SQLITE_UTF8, NULL, fn_stop, NULL, NULL) != SQLITE_OK ||
