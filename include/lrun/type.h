@@ -35,6 +35,7 @@ typedef struct lr_type {
     int length;             /* characters, of OTHER bytes; -1: no limit */
     int fraction;           /* digits of a second; -1: no limit */
     unsigned dynamic : 1;   /* the engine keeps a value of another class in such a column too (SQLite) */
+    unsigned clock : 1;     /* a time of day: a date in a text would be dropped */
     unsigned cuts : 1;      /* keeps only some fields of its values, as interval day to hour does */
     const char *collation;  /* how its text compares, by the engine's name for it; NULL: by its bytes */
     const char *engine;     /* whose type it is; NULL: a job declared it */

@@ -69,7 +69,7 @@ void lr_err_refused(lr_err *e, const char *decl, const char *name, const char *k
     snprintf(why, sizeof why, "%s", e->message);
     char *context = strstr(why, " (COPY ");
     if (context != NULL) *context = 0;
-    if (e->column[0] != 0 && e->value[0] != 0)
+    if (e->column[0] != 0)
         set(e->message, sizeof e->message, "column %s (%s) cannot keep the value '%s', at %s %s: %s", e->column, decl, e->value, name, key, why);
     else
         set(e->message, sizeof e->message, "at %s %s: %s", name, key, why);

@@ -186,18 +186,16 @@ lr_loss lr_type_loss(const lr_type *from, const lr_type *to, unsigned *why)
         return LR_LOSS_NONE;
     case LR_KIND_INTEGER:
         /* of its own types an engine casts some to numbers: oid, money */
-        if (from->kind == LR_KIND_OTHER) break;
-        if (!numeric) return LR_LOSS_TYPE;
-        *out = into_integer(from, to);
+        if (!numeric && from->kind != LR_KIND_OTHER) return LR_LOSS_TYPE;
+        *out = numeric ? into_integer(from, to) : LR_LOSES_FORM;
         break;
     case LR_KIND_DECIMAL:
         if (!numeric && !wordy && from->kind != LR_KIND_OTHER) return LR_LOSS_TYPE;
-        *out = wordy ? LR_LOSES_CLASS | LR_LOSES_DIGITS : into_decimal(from, to);
+        *out = wordy ? LR_LOSES_CLASS | LR_LOSES_DIGITS : numeric ? into_decimal(from, to) : LR_LOSES_FORM;
         break;
     case LR_KIND_REAL:
-        if (from->kind == LR_KIND_OTHER) break;
-        if (!numeric) return LR_LOSS_TYPE;
-        *out = into_real(from, to);
+        if (!numeric && from->kind != LR_KIND_OTHER) return LR_LOSS_TYPE;
+        *out = numeric ? into_real(from, to) : LR_LOSES_FORM;
         break;
     case LR_KIND_BOOL:
         if (from->kind == LR_KIND_BOOL) break;

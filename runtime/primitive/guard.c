@@ -7,7 +7,8 @@
 /* A written column: where it comes from and where it goes. */
 typedef struct passage {
     const char *name;
-    lr_type from;
+    lr_type from;   /* where the rows are used */
+    lr_type origin; /* where they come from: a staged column of an engine without types says nothing */
     const lr_type *to;
     lr_time_form form;
 } passage;
@@ -19,6 +20,9 @@ static passage passage_of(lr_run *run, const lr_target *t, int column)
     int field = 0;
     while (strcmp(t->source->fields[field].name, p.name) != 0) field++;
     p.from = lr_rowset_type(run, t->source, field);
+    p.origin = p.from.native[0] == 0 ? t->source->fields[field].type : p.from;
+    /* a boolean of an engine without types is a number */
+    if (p.from.kind == LR_KIND_BOOL && t->source->fields[field].type.dynamic) p.origin = t->source->fields[field].type;
     p.to = &t->rel.fields[lr_field_find(d, &t->rel, p.name)].type;
     if (t->forms != NULL) p.form = t->forms[column];
     return p;
@@ -38,6 +42,18 @@ static void either(lr_sql *q, const lr_sql *conditions, int n)
     lr_sqlf(q, ")");
 }
 
+/* A kind whose values are known by their text, word for word. */
+static int is_words(lr_kind k)
+{
+    return lr_kind_is_text(k) || k == LR_KIND_ANY || k == LR_KIND_UUID || k == LR_KIND_JSON || k == LR_KIND_OTHER;
+}
+
+/* The engine itself reads the text of such a column, and its error names no row. */
+static int is_read(const passage *p)
+{
+    return is_words(p->from.kind) && is_words(p->to->kind) && !lr_kind_is_text(p->to->kind) && !p->to->dynamic;
+}
+
 /* The condition under which the column does not keep the value; 0: it keeps all. */
 static int condition(lr_run *run, const passage *p, lr_sql *out)
 {
@@ -46,7 +62,8 @@ static int condition(lr_run *run, const passage *p, lr_sql *out)
     unsigned why;
     lr_loss loss = lr_type_loss(&p->from, p->to, &why);
     *out = lr_sql_new(&run->arena);
-    if (p->form.zone == 'n' && d->convert(&form, &column, &p->from, p->to, &p->form, run->job->zone)) {
+    if (p->to->dynamic && is_words(p->origin.kind)) why |= LR_LOSES_FORM;
+    if (p->form.zone == 'n' && d->convert(&form, &column, &p->origin, p->to, &p->form, run->job->zone)) {
         lr_sqlf(out, "(%Q IS NOT NULL AND %Q IS NULL)", &column, &form);
         return 1;
     }
@@ -74,9 +91,12 @@ static int refuse_lossy(lr_run *run, const lr_target *t, lr_err *e)
     const lr_place *w = run->session->warehouse;
     lr_sql *conditions = lr_alloc(&run->arena, (size_t)(t->n + 1) * sizeof *conditions);
     lr_sql any = lr_sql_new(&run->arena), which = lr_sql_new(&run->arena), value = lr_sql_new(&run->arena), keys = lr_sql_new(&run->arena);
+    const char *read = "";
     int n = 0;
     for (int i = 0; i < t->n; i++) {
         passage p = passage_of(run, t, i);
+        if (is_read(&p) && strcmp(p.from.native, p.to->native) != 0)
+            read = lr_printf(&run->arena, "%s%s column %s (%s)", read, read[0] != 0 ? "," : ":", p.name, p.to->native);
         if (!condition(run, &p, &conditions[n])) continue;
         lr_value name = lr_text(p.name);
         lr_sql column = lr_sql_column(&run->arena, "rows", p.name);
@@ -93,7 +113,7 @@ static int refuse_lossy(lr_run *run, const lr_target *t, lr_err *e)
     lr_sqlf(&q, "SELECT CASE%Q END, CASE%Q END%Q FROM (%Q) AS \"rows\" WHERE %Q LIMIT 1", &which, &value, &keys, &t->rows, &any);
     lr_cursor *k;
     const lr_value *row;
-    if (lr_query(run, w, &q, &k, e) != 0) return lr_step(e, "looking for values that %s cannot keep", t->name);
+    if (lr_query(run, w, &q, &k, e) != 0) return lr_step(e, "looking for values that %s cannot keep%s", t->name, read);
     int got = w->driver->next(k, &row, e);
     if (got == 1) name_value(run, t, row, e);
     w->driver->finish(k);
@@ -108,7 +128,7 @@ static int convert_column(lr_run *run, const lr_target *t, const char *name, lr_
     while (written < t->n && strcmp(t->columns[written], name) != 0) written++;
     if (written < t->n) {
         passage p = passage_of(run, t, written);
-        done = run->session->warehouse->dialect->convert(list, &column, &p.from, p.to, &p.form, run->job->zone);
+        done = run->session->warehouse->dialect->convert(list, &column, &p.origin, p.to, &p.form, run->job->zone);
     }
     if (done) lr_sqlf(list, " AS %I", name);
     else lr_sqlf(list, "%Q", &column);

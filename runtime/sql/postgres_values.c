@@ -102,10 +102,19 @@ static void lossy_real(lr_sql *q, const lr_sql *n, const lr_type *to)
                "ELSE %Q::%s::text::numeric <> %Q END)", n, n, most, n, n, least, n, to->bits == 64 ? "float8" : "float4", n);
 }
 
+/* Every integer has its own text, so what comes back says it. At the end of the
+ * range the way back would be an error. */
+static void lossy_integer_real(lr_sql *q, const lr_sql *expr, const lr_type *to)
+{
+    lr_sqlf(q, "(CASE WHEN %Q = -9223372036854775808 THEN false WHEN %Q NOT BETWEEN -9223371000000000000 AND 9223371000000000000 THEN true "
+               "ELSE %Q::%s::float8::bigint <> %Q END)", expr, expr, expr, to->bits == 64 ? "float8" : "float4", expr);
+}
+
 static void lossy_number(lr_sql *q, const lr_sql *expr, const lr_type *from, const lr_type *to)
 {
     lr_sql n = as_numeric(expr, from);
     if (to->kind == LR_KIND_INTEGER) lossy_integer(q, &n, to);
+    else if (to->kind == LR_KIND_REAL && from->kind == LR_KIND_INTEGER) lossy_integer_real(q, expr, to);
     else if (to->kind == LR_KIND_REAL) lossy_real(q, &n, to);
     else lossy_decimal(q, &n, to);
 }
@@ -176,20 +185,48 @@ static void lossy_time(lr_sql *q, const lr_sql *expr, const lr_type *from, const
     lr_sqlf(q, is_text ? " END)" : ")");
 }
 
+/* Numbers of the engine's own: others would be words that a column of numbers reads. */
+static void lossy_own_number(lr_sql *q, const lr_sql *expr, const lr_type *from, const lr_type *to)
+{
+    lr_sql n = as_numeric(expr, from), text = as_text(expr);
+    if (strcmp(from->native, "money") == 0 && to->kind == LR_KIND_DECIMAL) {
+        if (to->precision >= 0) lossy_decimal(q, &n, to);
+        else lr_sqlf(q, "false");
+    } else if (strcmp(from->native, "oid") == 0 && to->kind != LR_KIND_DECIMAL) {
+        lr_sql number = lr_sql_new(q->arena), plain = lr_sql_new(q->arena);
+        lr_sqlf(&number, "%Q::numeric", &text);
+        lr_sqlf(&plain, "%Q::bigint", expr);
+        if (to->kind == LR_KIND_INTEGER) lossy_integer(q, &number, to);
+        else lossy_integer_real(q, &plain, to);
+    } else lr_sqlf(q, "%Q IS NOT NULL", expr);
+}
+
 /* Of the engine's own: text is parsed by it, other types are known by their text. */
 static void lossy_form(lr_sql *q, const lr_sql *expr, const lr_type *from, const lr_type *to)
 {
     lr_sql text = as_text(expr);
+    if (lr_kind_is_number(to->kind)) {
+        lossy_own_number(q, expr, from, to);
+        return;
+    }
+    if (lr_kind_is_number(from->kind) && strcmp(to->native, "money") == 0) {
+        lr_sql n = as_numeric(expr, from);
+        lr_sqlf(q, "(%Q <> round(%Q, 2) OR abs(%Q) >= 92233720368547758)", &n, &n, &n);
+        return;
+    }
     if (!lr_kind_is_text(from->kind)) {
-        lr_sqlf(q, "CAST(%Q AS %s)::text IS DISTINCT FROM %Q", expr, to->native, &text);
+        lr_sqlf(q, "CAST(%Q AS %s)::text IS DISTINCT FROM %Q", &text, to->native, &text);
         return;
     }
     int digits = to->fraction >= 0 ? to->fraction : to->scale;
+    const char *zone = strstr(to->native, "with time zone") != NULL ? "([+-][0-9:]+|Z)?" : "";
+    if (to->clock) lr_sqlf(q, "(%Q !~ '^[0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?%s$' OR %Q ~ '[.][0-9]{%d}[0-9]*[1-9]')", &text, zone, &text, digits);
     /* only intervals keep some fields; what has a length has its text word for word */
-    if (to->cuts) lr_sqlf(q, "CAST(%Q AS interval)::text IS DISTINCT FROM CAST(CAST(%Q AS interval) AS %s)::text", &text, &text, to->native);
+    else if (to->cuts) lr_sqlf(q, "CAST(%Q AS interval)::text IS DISTINCT FROM CAST(CAST(%Q AS interval) AS %s)::text", &text, &text, to->native);
     else if (to->length >= 0) lr_sqlf(q, "CAST(%Q AS %s)::text IS DISTINCT FROM %Q", &text, to->native, &text);
-    else if (digits >= 0) lr_sqlf(q, "%Q ~ '[.][0-9]{%d}[0-9]*[1-9]'", &text, digits);
-    else lr_sqlf(q, "false");
+    /* read here, where an error of it has the column's name */
+    else if (digits >= 0) lr_sqlf(q, "(%Q IS NOT NULL AND (%Q ~ '[.][0-9]{%d}[0-9]*[1-9]' OR CAST(%Q AS %s) IS NULL))", expr, &text, digits, &text, to->native);
+    else lr_sqlf(q, "(%Q IS NOT NULL AND CAST(%Q AS %s) IS NULL)", expr, &text, to->native);
 }
 
 int lr_postgres_lossy(lr_sql *q, const lr_sql *expr, const lr_type *from, const lr_type *to, unsigned why, const lr_zone *z)
@@ -224,6 +261,16 @@ int lr_postgres_convert(lr_sql *q, const lr_sql *expr, const lr_type *from, cons
         lr_sqlf(q, "CAST(%Q::int AS %s)", expr, to->native);
     } else if (from->kind == LR_KIND_REAL && lr_kind_is_number(to->kind)) {
         lr_sqlf(q, to->kind == LR_KIND_REAL ? "CAST(%Q AS %s)" : "CAST(%Q::text::numeric AS %s)", expr, to->native);
+    } else if (from->kind == LR_KIND_BOOL && from->dynamic && lr_kind_is_text(to->kind)) {
+        lr_sqlf(q, "CAST(%Q::int AS %s)", expr, to->native);
+    } else if (strcmp(from->native, "oid") == 0 && lr_kind_is_number(to->kind)) {
+        lr_sqlf(q, "CAST(%Q::bigint AS %s)", expr, to->native);
+    } else if (lr_kind_is_number(from->kind) && strcmp(to->native, "money") == 0) {
+        lr_sql n = as_numeric(expr, from);
+        lr_sqlf(q, "CAST(%Q AS money)", &n);
+    } else if (to->kind == LR_KIND_OTHER || to->kind == LR_KIND_UUID || to->kind == LR_KIND_JSON) {
+        /* every type is known by its text, but few are cast to each other */
+        lr_sqlf(q, "CAST(%Q::text AS %s)", expr, to->native);
     } else lr_sqlf(q, "CAST(%Q AS %s)", expr, to->native);
     return 1;
 }

@@ -387,13 +387,12 @@ static void last(lr_sql *q, const lr_type *type)
 static int lossy(lr_sql *q, const lr_sql *expr, const lr_type *from, const lr_type *to, unsigned why, const lr_zone *z)
 {
     const char *affinity = lr_sqlite_affinity(to->native);
-    (void)why;
     (void)z;
     if (strcmp(affinity, "BLOB") == 0) return 0;
     /* Values that already live under the same affinity are what it made them. */
     if (from->dynamic && from->native[0] != 0 && strcmp(lr_sqlite_affinity(from->native), affinity) == 0) return 0;
     lr_value name = lr_text(affinity);
-    lr_sqlf(q, "NOT lrun_keeps(%Q, %V)", expr, &name);
+    lr_sqlf(q, "NOT lrun_keeps(%Q, %V, %d)", expr, &name, why & LR_LOSES_FORM ? 0 : 1);
     return 1;
 }
 
@@ -409,12 +408,16 @@ static void newest_text(lr_sql *q, const lr_relation *t, const lr_sql *column, i
     else lr_sqlf(q, "SELECT max(\"v\") FROM (SELECT %Q AS \"v\" FROM %T ORDER BY rowid DESC LIMIT 1000) AS \"last\" WHERE \"v\" >= '0' AND \"v\" < ':'", column, &t->table);
 }
 
-/* Only instants of another engine are written in a form of the column's own:
- * every other value is what it is. */
+/* Instants of another engine are written in a form of the column's own, numbers as
+ * the column compares them: every other value is what it is. */
 static int convert(lr_sql *q, const lr_sql *expr, const lr_type *from, const lr_type *to, const lr_time_form *form, const lr_zone *z)
 {
-    (void)to;
-    (void)from;
+    int number = (lr_kind_is_number(from->kind) || from->kind == LR_KIND_BOOL || from->kind == LR_KIND_OTHER) && !from->dynamic;
+    /* a staged column makes nothing of a number, and the target's makes text of it */
+    if (number && strcmp(lr_sqlite_affinity(to->native), "TEXT") == 0) {
+        lr_sqlf(q, "CASE WHEN typeof(%Q) IN ('integer', 'real') THEN CAST(%Q AS TEXT) ELSE %Q END", expr, expr, expr);
+        return 1;
+    }
     if (form->between == 0 && form->digits == 0 && form->zone == 0) return 0;
     lr_value between = lr_textn(form->between != 0 ? &form->between : " ", 1), digits = lr_int(form->digits), suffix = lr_textn(&form->zone, form->zone != 0);
     lr_value zone = lr_text(lr_zone_name(z));

@@ -44,6 +44,9 @@ void lr_pg_put16(lr_buf *b, int v);
 /* Does a float of four bytes stand for the same number? */
 int lr_pg_fits_float(double d);
 
+/* Why a type of PostgreSQL's own does not keep a value; NULL where the server says. */
+const char *lr_pg_own_refuses(const lr_value *v, const lr_type *t);
+
 int lr_pg_valid_utf8(const char *p, size_t n);
 
 #endif

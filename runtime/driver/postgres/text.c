@@ -5,6 +5,7 @@
 #include "driver/postgres/copy.h"
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void value_text(const lr_value *v, char *out, size_t size)
@@ -137,6 +138,13 @@ static const char *too_many_digits(const char *p, size_t n, const lr_type *t)
     return digits > 0 && (int)digits > t->precision - t->scale ? "" : NULL;
 }
 
+static double number_of(const lr_value *v)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%.*s", (int)(v->s.n < sizeof text ? v->s.n : sizeof text - 1), v->s.p);
+    return strtod(text, NULL);
+}
+
 static int put_number(lr_sink *s, const lr_value *row, int at, kind k, lr_err *e)
 {
     const lr_value *v = &row[at];
@@ -160,6 +168,7 @@ static int put_number(lr_sink *s, const lr_value *row, int at, kind k, lr_err *e
     if (v->type == LR_INT) {
         int64_t i = v->i;
         if (k != K_NUMERIC && (i > (INT64_C(1) << 53) || i < -(INT64_C(1) << 53)) && (int64_t)(double)i != i) return refuse(s, row, at, "", e);
+        if (k == K_REAL4 && !lr_pg_fits_float((double)i)) return refuse(s, row, at, "", e);
         lr_buf_printf(&s->buf, "%" PRId64, i);
     } else if (v->type == LR_REAL) {
         if (k == K_REAL4 && !lr_pg_fits_float(v->r)) return refuse(s, row, at, "", e);
@@ -167,6 +176,7 @@ static int put_number(lr_sink *s, const lr_value *row, int at, kind k, lr_err *e
     } else if ((v->type == LR_DECIMAL || v->type == LR_TEXT) &&
                (lr_is_decimal(v->s.p, v->s.n) || (v->type == LR_DECIMAL && v->s.n > 0))) {
         if (k != K_NUMERIC && !lr_decimal_survives_real(v->s.p, v->s.n)) return refuse(s, row, at, "", e);
+        if (k == K_REAL4 && !lr_pg_fits_float(number_of(v))) return refuse(s, row, at, "", e);
         lr_buf_add(&s->buf, v->s.p, v->s.n);
     } else {
         return refuse(s, row, at, "", e);
@@ -186,6 +196,19 @@ static int is_far_time(const lr_value *v)
     return known || digits >= 5;
 }
 
+/* The server reads a far time as it is, but drops what the type has no place for:
+ * the time of day of a date, an offset of a time without a zone. */
+static const char *far_time_loses(const lr_value *v, lr_kind to, const lr_zone *z)
+{
+    const char *end = v->s.p + v->s.n, *clock = memchr(v->s.p, ':', v->s.n), *offset = clock;
+    if (clock == NULL || end - clock < 6) return lr_zone_is_utc(z) || to != LR_KIND_INSTANT ? NULL : ", which has no offset";
+    while (offset < end && *offset != '+' && *offset != '-' && *offset != 'Z') offset++;
+    if (to == LR_KIND_DATE && (offset < end || strncmp(clock - 2, "00:00:00", 8) != 0 || (end - clock > 6 && clock[6] == '.'))) return ", which has a time of day";
+    int is_utc = offset < end && (*offset == 'Z' || (end - offset >= 3 && strncmp(offset + 1, "00", 2) == 0));
+    if (to == LR_KIND_TIMESTAMP && offset < end && !(is_utc && lr_zone_is_utc(z))) return ", which has an offset";
+    return to == LR_KIND_INSTANT && offset == end && !lr_zone_is_utc(z) ? ", which has no offset" : NULL;
+}
+
 static int put_time(lr_sink *s, const lr_value *row, int at, lr_err *e)
 {
     const lr_value *v = &row[at];
@@ -200,6 +223,8 @@ static int put_time(lr_sink *s, const lr_value *row, int at, lr_err *e)
         return 0;
     case LR_NO_TIME:
         if (!is_far_time(v)) return refuse(s, row, at, "", e);
+        why = far_time_loses(v, t->kind, s->zone);
+        if (why != NULL) return refuse(s, row, at, why, e);
         put_escaped(&s->buf, v->s.p, v->s.n);
         return 0;
     default:
@@ -211,6 +236,7 @@ int lr_pg_put_text(lr_sink *s, const lr_value *row, int at, lr_err *e)
 {
     const lr_value *v = &row[at];
     kind k = s->columns[at].kind;
+    const char *why;
     char text[64];
     switch (k) {
     case K_INT2:
@@ -236,10 +262,12 @@ int lr_pg_put_text(lr_sink *s, const lr_value *row, int at, lr_err *e)
         return put_time(s, row, at, e);
     case K_TEXT:
     case K_OTHER:
-        if (v->type == LR_TEXT || v->type == LR_DECIMAL) return put_text(s, row, at, e);
         if (v->type == LR_BLOB) return refuse(s, row, at, "", e);
-        if (v->type == LR_BOOL && k == K_OTHER) lr_buf_putc(&s->buf, v->i != 0 ? 't' : 'f');
-        else if (v->type == LR_INT || v->type == LR_BOOL) lr_buf_printf(&s->buf, "%" PRId64, v->i);
+        why = k == K_OTHER ? lr_pg_own_refuses(v, &s->columns[at].type) : NULL;
+        if (why != NULL) return refuse(s, row, at, why, e);
+        if (v->type == LR_TEXT || v->type == LR_DECIMAL) return put_text(s, row, at, e);
+        if (v->type == LR_BOOL) lr_buf_puts(&s->buf, v->i != 0 ? "true" : "false");
+        else if (v->type == LR_INT) lr_buf_printf(&s->buf, "%" PRId64, v->i);
         else if (v->type == LR_REAL) lr_buf_puts(&s->buf, lr_format_real(v->r, text));
         else {
             value_text(v, text, sizeof text);

@@ -68,6 +68,7 @@ void lr_pg_type(const char *native, int64_t number, int modifier, lr_type *out)
     case PG_TIME:
     case PG_TIMETZ:
         out->fraction = modifier >= 0 && modifier < 6 ? modifier : 6;
+        out->clock = 1;
         break;
     case PG_INTERVAL:
         out->fraction = 6;

@@ -366,9 +366,14 @@ int lr_sqlite_put(lr_sink *s, const lr_value *row, lr_err *e)
         const lr_value *v = &row[i];
         lr_value number;
         int rc, is_text = v->type == LR_TEXT || v->type == LR_DECIMAL;
-        if (is_text && s->affinities[i] != 'T' && s->affinities[i] != 'B' && short_number(v, &number)) {
+        if (v->type == LR_DECIMAL && s->affinities[i] != 'T' && s->affinities[i] != 'B' && short_number(v, &number)) {
             v = &number;
             is_text = 0;
+        }
+        if (v->type == LR_REAL && !isfinite(v->r) && s->affinities[i] == 'T') {
+            number = lr_text(isnan(v->r) ? "NaN" : v->r > 0 ? "Infinity" : "-Infinity");
+            v = &number;
+            is_text = 1;
         }
         if ((v->type == LR_REAL && !isfinite(v->r)) || !lr_sqlite_keeps(v, s->affinities[i])) return refuse(s, row, i, e);
         /* The row lives until the step below, so no copy is needed. */
