@@ -64,6 +64,29 @@ ledger: tables of the warehouse that lrun keeps, to be queried
 status is running, succeeded, failed, differs or interrupted. succeeded is true exactly when the rows are there.
 lrun status, lrun runs and lrun watermark show them; a job cannot write them.]]
 
+topics.types = [[
+types: what a value becomes in a column of another type
+
+A value arrives equal, or the run is refused before anything is written; the message names table, column, key and value.
+
+  integers      exact; beyond the target's range: refused. Into numeric(p,s), double precision: only if equal
+  decimals      into numeric(p,s): no digit is cut; into integers: whole ones; into doubles: if the double's shortest
+                text is the same decimal. SQLite keeps up to 15 digits as a number; wider ones are TEXT in new tables
+  text          every byte; longer than varchar(n), a NUL byte or invalid UTF-8 into PostgreSQL: refused
+  date          into a timestamp: midnight; into a timestamptz: the first instant of that day in the job's zone
+  timestamp     a local time of the job's zone (job { zone = "Europe/Berlin" }). Into a timestamptz: that instant; a
+                local time that occurs twice or not at all when clocks change is refused. Into a date: only midnight
+  timestamptz   an instant. Into a timestamp: the local time in the job's zone. In SQLite 2026-01-20 10:00:00+00:00, or
+                the form that the column already has (+00, Z, a T, a local time)
+  text times    SQLite keeps times as text: without an offset a local time, with one (Z, +02:00) an instant
+  modifiers     timestamp(0), time(n), interval(n), varchar(n), bit(n) ...: what would be cut or rounded is refused
+  others        uuid, json, enums, intervals, arrays, ranges: word for word between PostgreSQL databases, text in SQLite
+
+Keys are compared by the target's type and collation: 'Tag' and 'tag' are one key in a citext or NOCASE column, 'A' and
+'A  ' in char(6), two spellings of a uuid. Duplicate keys are refused by name.
+
+group: SUM of integers and decimals is exact; SUM and AVG of doubles are doubles.]]
+
 topics["exit"] = [[
 exit statuses
 
@@ -138,7 +161,7 @@ local function overview(cl)
   for _, p in ipairs(core.primitives()) do names[#names + 1] = p.name end
   out[#out + 1] = ""
   out[#out + 1] = "lrun help TOPIC for a command, a primitive (" .. wrap(table.concat(names, ", "), 100, 2) .. "),"
-  out[#out + 1] = "or: connections, postgresql, ledger, exit, and values for logical_date, run_start, param, days, date, null and others"
+  out[#out + 1] = "or: connections, postgresql, types, ledger, exit, and values for logical_date, run_start, param, days, date, null and others"
   return out
 end
 
