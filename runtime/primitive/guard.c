@@ -22,7 +22,8 @@ static passage passage_of(lr_run *run, const lr_target *t, int column)
     p.from = lr_rowset_type(run, t->source, field);
     p.origin = p.from.native[0] == 0 ? t->source->fields[field].type : p.from;
     /* a boolean of an engine without types is a number */
-    if (p.from.kind == LR_KIND_BOOL && t->source->fields[field].type.dynamic) p.origin = t->source->fields[field].type;
+    const lr_type *given = &t->source->fields[field].type;
+    if (p.from.kind == LR_KIND_BOOL && given->kind == LR_KIND_BOOL && given->dynamic) p.origin = *given;
     p.to = &t->rel.fields[lr_field_find(d, &t->rel, p.name)].type;
     if (t->forms != NULL) p.form = t->forms[column];
     return p;
