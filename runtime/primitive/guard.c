@@ -63,7 +63,6 @@ static int condition(lr_run *run, const passage *p, lr_sql *out)
     unsigned why;
     lr_loss loss = lr_type_loss(&p->from, p->to, &why);
     *out = lr_sql_new(&run->arena);
-    if (p->to->dynamic && is_words(p->origin.kind)) why |= LR_LOSES_FORM;
     if (p->form.zone == 'n' && d->convert(&form, &column, &p->origin, p->to, &p->form, run->job->zone)) {
         lr_sqlf(out, "(%Q IS NOT NULL AND %Q IS NULL)", &column, &form);
         return 1;

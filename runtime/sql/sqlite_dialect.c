@@ -387,12 +387,13 @@ static void last(lr_sql *q, const lr_type *type)
 static int lossy(lr_sql *q, const lr_sql *expr, const lr_type *from, const lr_type *to, unsigned why, const lr_zone *z)
 {
     const char *affinity = lr_sqlite_affinity(to->native);
+    (void)why;
     (void)z;
     if (strcmp(affinity, "BLOB") == 0) return 0;
     /* Values that already live under the same affinity are what it made them. */
     if (from->dynamic && from->native[0] != 0 && strcmp(lr_sqlite_affinity(from->native), affinity) == 0) return 0;
     lr_value name = lr_text(affinity);
-    lr_sqlf(q, "NOT lrun_keeps(%Q, %V, %d)", expr, &name, why & LR_LOSES_FORM ? 0 : 1);
+    lr_sqlf(q, "NOT lrun_keeps(%Q, %V)", expr, &name);
     return 1;
 }
 

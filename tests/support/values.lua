@@ -219,6 +219,13 @@ end
 -- Text that a column of numbers would make a number.
 local function like_number(text) return tonumber(text) ~= nil and not text:find "[xX]" and text:find "%d" ~= nil end
 
+local function canonical(text)
+  if not text:find "^-?%d+$" and not text:find "^-?%d+%.%d+$" then return false end
+  if text:find "^-?0%d" then return false end
+  local back = in_range(M.decimal(text), "bigint") and not text:find "%." or double(tonumber(text) + 0.0) == norm(text)
+  return back and text ~= "-0"
+end
+
 local function into_sqlite(m, declared, from_sqlite)
   local affinity = M.affinity(declared)
   if m.broken then return affinity == "TEXT" and from_sqlite and "kept" or "either" end
@@ -226,8 +233,8 @@ local function into_sqlite(m, declared, from_sqlite)
     if affinity == "TEXT" then return "kept" end
     if affinity == "BLOB" then return from_sqlite and "kept" or "either" end
     if not like_number(m.text) then return "either" end
-    -- What the column makes of it must come back as the same text.
-    return (affinity ~= "REAL" or m.text:find "%.") and norm(m.text) == m.text and "either" or "refused"
+    -- The same number comes back; zeros at its end are no part of it, those before it are.
+    return canonical(m.text) and "either" or "refused"
   end
   if m.kind == "int" then return affinity == "INTEGER" and "kept" or "either" end
   if m.kind == "bytes" then return affinity == "BLOB" and "kept" or "either" end
@@ -241,7 +248,7 @@ local function into_sqlite(m, declared, from_sqlite)
   end
   if m.kind == "other" then
     if affinity == "TEXT" then return "kept" end
-    return like_number(m.text) and affinity ~= "BLOB" and (affinity == "REAL" and not m.text:find "%." or norm(m.text) ~= m.text) and "refused" or "either"
+    return like_number(m.text) and affinity ~= "BLOB" and not canonical(m.text) and "refused" or "either"
   end
   if m.kind == "bool" then return affinity == "INTEGER" and "kept" or "either" end
   return affinity == "TEXT" and "kept" or "either"
@@ -310,7 +317,7 @@ function M.same(m, text, type, zone, read)
   if m.kind == "date" or m.kind == "naive" or m.kind == "aware" then return same_time(m, type, text, zone or "UTC") end
   if text == m.text or read and text == read then return true end
   if m.kind == "text" and m.time and POSTGRES[(parts(type))] == into_time then return same_time(m, (parts(type)), text, zone or "UTC") end
-  if m.kind == "text" and M.decimal(m.text) and norm(amount) == norm(m.text) and type:find "^[nrdm]" then return true end
+  if (m.kind == "text" or m.kind == "other") and M.decimal(m.text) and norm(amount) == norm(m.text) and type:find "^[nrdmA-Z]" then return true end
   if m.type == "json" and type == "jsonb" then return true end
   if m.type == "time" and type == "timetz" then return text == m.text .. "+00" end
   if type:find "^char" or (m.type or ""):find "^char" then return (text:gsub(" +$", "")) == (m.text:gsub(" +$", "")) end

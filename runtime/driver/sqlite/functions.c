@@ -23,9 +23,8 @@
  *                                   an instant's text in another form (lr_time_form);
  *                                   NULL where that has none, other text as it is
  *   lrun_same_time(a, b)            1 where both are times with an offset, and equal
- *   lrun_keeps(value, affinity, decimals)
- *                                   1 where a column of that affinity keeps the value
- *                                   exactly; decimals: text is a number's
+ *   lrun_keeps(value, affinity)     1 where a column of that affinity keeps the
+ *                                   value exactly
  *
  * mode is a form of base/epoch.h: 'iso', 'unix' (seconds), ...
  */
@@ -320,7 +319,6 @@ static void fn_keeps(sqlite3_context *ctx, int n, sqlite3_value **v)
     case SQLITE_TEXT:
         p = (const char *)sqlite3_value_text(v[0]);
         value = lr_textn(p != NULL ? p : "", (size_t)sqlite3_value_bytes(v[0]));
-        if (sqlite3_value_int(v[2])) value.type = LR_DECIMAL;
         break;
     default:
         value = lr_null();
@@ -342,7 +340,7 @@ int lr_sqlite_register_functions(sqlite3 *db)
         sqlite3_create_function(db, "lrun_misplaced", 9, flags, NULL, fn_misplaced, NULL, NULL) != SQLITE_OK ||
         sqlite3_create_function(db, "lrun_within", 9, flags, NULL, fn_within, NULL, NULL) != SQLITE_OK ||
         sqlite3_create_function(db, "lrun_piece", 4, flags, NULL, fn_piece, NULL, NULL) != SQLITE_OK ||
-        sqlite3_create_function(db, "lrun_keeps", 3, flags, NULL, fn_keeps, NULL, NULL) != SQLITE_OK)
+        sqlite3_create_function(db, "lrun_keeps", 2, flags, NULL, fn_keeps, NULL, NULL) != SQLITE_OK)
         return -1;
     return 0;
 }

@@ -47,9 +47,7 @@ static int fits_int64(const char *p, size_t n)
     return strcmp(text, back) == 0;
 }
 
-/* words: it is text, so it must be told from other texts by what the column makes
- * of it; else it is a decimal, of which only the number counts. */
-static int text_keeps(const char *p, size_t n, int to_real, int words)
+static int text_keeps(const char *p, size_t n, int to_real)
 {
     /* SQLite reads a number also between blanks */
     const char *q = p;
@@ -62,9 +60,7 @@ static int text_keeps(const char *p, size_t n, int to_real, int words)
     /* Text that is no number stays text in such a column. */
     if (!lr_is_decimal(q, m)) return 1;
     if (m != n || !canonical_number(p, n)) return 0;
-    int whole = memchr(p, '.', n) == NULL;
-    if (whole && !to_real) return fits_int64(p, n);
-    if (words && (whole || p[n - 1] == '0')) return 0;
+    if (memchr(p, '.', n) == NULL && !to_real) return fits_int64(p, n);
     return lr_decimal_survives_real(p, n);
 }
 
@@ -85,8 +81,8 @@ int lr_sqlite_keeps(const lr_value *v, char affinity)
         return strtod(text, NULL) == v->r;
     case LR_TEXT:
     case LR_DECIMAL:
-        if (affinity == 'I' || affinity == 'N') return text_keeps(v->s.p, v->s.n, 0, v->type == LR_TEXT);
-        return affinity != 'R' || text_keeps(v->s.p, v->s.n, 1, v->type == LR_TEXT);
+        if (affinity == 'I' || affinity == 'N') return text_keeps(v->s.p, v->s.n, 0);
+        return affinity != 'R' || text_keeps(v->s.p, v->s.n, 1);
     default:
         return 1;
     }

@@ -366,7 +366,7 @@ int lr_sqlite_put(lr_sink *s, const lr_value *row, lr_err *e)
         const lr_value *v = &row[i];
         lr_value number;
         int rc, is_text = v->type == LR_TEXT || v->type == LR_DECIMAL;
-        if (v->type == LR_DECIMAL && s->affinities[i] != 'T' && s->affinities[i] != 'B' && short_number(v, &number)) {
+        if (is_text && s->affinities[i] != 'T' && s->affinities[i] != 'B' && short_number(v, &number)) {
             v = &number;
             is_text = 0;
         }
