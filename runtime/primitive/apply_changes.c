@@ -209,14 +209,18 @@ static int look(lr_changes *w, lr_err *e)
 
 #define GONE "lrun_gone"
 #define RANK "lrun_rank"
+#define LATER "lrun_later"
 
-/* The last change of each key above the mark, with whether it deletes. */
+/* The last change of each key from the mark on, with whether it deletes and
+ * whether it is above the mark: those at it are counted as skipped. */
 static void last_changes(lr_changes *w, const lr_key *unique, lr_sql *q)
 {
     lr_sqlf(q, "SELECT ");
     for (int i = 0; i < w->t.n; i++) lr_sqlf(q, "%I, ", w->t.columns[i]);
-    lr_sqlf(q, "CASE WHEN lower(CAST(" GONE " AS text)) IN (" DELETES ") THEN 1 ELSE 0 END AS " GONE " FROM (SELECT ");
+    lr_sqlf(q, "CASE WHEN lower(CAST(" GONE " AS text)) IN (" DELETES ") THEN 1 ELSE 0 END AS " GONE ", " LATER " FROM (SELECT ");
     for (int i = 0; i < w->t.n; i++) lr_sqlf(q, "%I, ", w->t.columns[i]);
+    if (w->saved != NULL) lr_sqlf(q, "CASE WHEN %Q THEN 1 ELSE 0 END AS " LATER ", ", &w->after);
+    else lr_sqlf(q, "1 AS " LATER ", ");
     lr_sqlf(q, "%I AS " GONE ", row_number() OVER (PARTITION BY ", w->op);
     lr_key_list(w->run, &w->t, unique, q);
     lr_sqlf(q, " ORDER BY ");
@@ -232,6 +236,17 @@ static int skip_old(lr_changes *w, lr_err *e)
     lr_sqlf(&q, "SELECT 1 FROM (%Q) AS \"rows\" WHERE %Q", &w->t.rows, &w->after);
     if (lr_count_rows(w->run, &q, &above, e) != 0) return -1;
     w->c.skipped = w->c.read - above;
+    return 0;
+}
+
+/* Deletes above the mark of rows that are not there. */
+static int skip_deletes(lr_changes *w, const lr_table *stage, lr_err *e)
+{
+    lr_sql q = lr_sql_new(&w->run->arena);
+    int64_t later = 0;
+    lr_sqlf(&q, "SELECT 1 FROM %T WHERE " GONE " = 1 AND " LATER " = 1", stage);
+    if (lr_count_rows(w->run, &q, &later, e) != 0) return -1;
+    if (later > w->c.deleted) w->c.skipped += later - w->c.deleted;
     return 0;
 }
 
@@ -259,7 +274,7 @@ static int apply(lr_changes *w, lr_err *e)
     if (deletes > 0) {
         d->delete_keys(&delete, &w->t.rel.table, &all, &gone, w->t.key, w->t.nkey);
         if (lr_write(run, &delete, &w->c.deleted, e) != 0) return -1;
-        if (!plan && deletes > w->c.deleted) w->c.skipped += deletes - w->c.deleted;
+        if (!plan && deletes > w->c.deleted && skip_deletes(w, &stage, e) != 0) return -1;
     }
     if (changes == deletes && !plan) return 0;
     for (int i = 0; i < w->t.n; i++) lr_sqlf(&rows, i == 0 ? "SELECT %I" : ", %I", w->t.columns[i]);
@@ -324,7 +339,6 @@ static int call(lr_run *run, const lr_args *args, lr_result *out, lr_err *e)
     if (lr_check_keys(run, &w.t, NULL, 0, e) != 0 || look(&w, e) != 0) return -1;
     if (run->mode == LR_MODE_PLAN || w.c.read > 0)
         if (skip_old(&w, e) != 0 || apply(&w, e) != 0) return -1;
-    if (w.c.skipped > w.c.read) w.c.skipped = w.c.read; /* a delete at the mark counts once */
     if (w.c.read > 0 && lr_changes_save(&w, e) != 0) return -1;
     return lr_target_done(run, &w.t, &w.c, NULL, NULL, out, e);
 }
