@@ -172,7 +172,7 @@ static int is_same(const lr_type *a, const lr_type *b)
 
 lr_loss lr_type_loss(const lr_type *from, const lr_type *to, unsigned *why)
 {
-    unsigned ignored, *out = why != NULL ? why : &ignored;
+    unsigned ignored = 0, *out = why != NULL ? why : &ignored;
     int numeric = lr_kind_is_number(from->kind) || from->kind == LR_KIND_BOOL, wordy = lr_kind_is_text(from->kind) || from->kind == LR_KIND_ANY;
     *out = 0;
     if (is_same(from, to)) return LR_LOSS_NONE;

@@ -172,7 +172,7 @@ static int look(lr_changes *w, lr_err *e)
     lr_run *run = w->run;
     const lr_place *house = run->session->warehouse;
     lr_sql q = lr_sql_new(&run->arena);
-    lr_value n[LR_CHANGE_ORDERS + 2];
+    lr_value n[LR_CHANGE_ORDERS + 2] = {{0}};
     lr_cursor *k;
     const lr_value *row;
     w->after = lr_sql_new(&run->arena);

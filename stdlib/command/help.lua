@@ -161,7 +161,8 @@ local function overview(cl)
   for _, p in ipairs(core.primitives()) do names[#names + 1] = p.name end
   out[#out + 1] = ""
   out[#out + 1] = "lrun help TOPIC for a command, a primitive (" .. wrap(table.concat(names, ", "), 100, 2) .. "),"
-  out[#out + 1] = "or: connections, postgresql, types, ledger, exit, and values for logical_date, run_start, param, days, date, null and others"
+  out[#out + 1] = "or: connections, postgresql, types, ledger, exit, and values for logical_date, run_start, param, days, date, null" ..
+    " and others"
   return out
 end
 

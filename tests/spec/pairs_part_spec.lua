@@ -23,7 +23,7 @@ pairs_of.each("S53 a part of a table", function(pair)
     return ('job { grain = "day" }\nlocal rows = %s\nscd2_merge { rows, into = "dim", key = "id", track = { "region", "a" }, absent = "close"%s }\n')
       :format(rows, options or "")
   end
-  local function run(w, n, job, command)
+  local function run(_, n, job, command)
     local argv = { job or "j.lua", "--logical-date", ("2026-01-%02d"):format(n), "--run-start", ("2026-01-%02d"):format(n + 1) }
     if command then table.insert(argv, 1, command) end
     return argv

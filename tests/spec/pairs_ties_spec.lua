@@ -155,7 +155,7 @@ end)
 pairs_of.each("S52 start is a floor", function(pair)
   local FOUR = [[INSERT INTO s VALUES (1,'a','2025-12-30 00:00:00'), (2,'b','2025-12-31 23:59:59'), (3,'c','2026-01-01 00:00:00'),
     (4,'d','2026-01-02 00:00:00');]]
-  local function text(mark, write, more)
+  local function text(mark, write)
     return ([[
 job {}
 local rows = extract { from = "s", by = "updated_at", window = window { since = watermark { start = "2026-01-01"%s }, lookback = days(5) } }

@@ -162,9 +162,9 @@ end
 
 -- The whole cross on a pair; the lines of the table, and what is wrong.
 local function cross(pair, read)
-  local w, argvs, count = pair.new {}, {}, 0
+  local w, argvs = pair.new {}, {}
   local groups = prepare(pair, read, w, argvs)
-  count = run_batches(w, groups)
+  local count = run_batches(w, groups)
   for _, group in ipairs(groups) do
     if #group.kept > 0 and not group.second then group.run(group.kept, 2) end
     if #group.either > 0 then group.run(group.either, 1) end

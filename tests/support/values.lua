@@ -317,7 +317,8 @@ function M.same(m, text, type, zone, read)
   if m.kind == "date" or m.kind == "naive" or m.kind == "aware" then return same_time(m, type, text, zone or "UTC") end
   if text == m.text or read and text == read then return true end
   if m.kind == "text" and m.time and POSTGRES[(parts(type))] == into_time then return same_time(m, (parts(type)), text, zone or "UTC") end
-  if (m.kind == "text" or m.kind == "other") and M.decimal(m.text) and norm(amount) == norm(m.text) and type:find "^[nrdmA-Z]" then return true end
+  local words = m.kind == "text" or m.kind == "other"
+  if words and M.decimal(m.text) and norm(amount) == norm(m.text) and type:find "^[nrdmA-Z]" then return true end
   if m.type == "json" and type == "jsonb" then return true end
   if m.type == "time" and type == "timetz" then return text == m.text .. "+00" end
   if type:find "^char" or (m.type or ""):find "^char" then return (text:gsub(" +$", "")) == (m.text:gsub(" +$", "")) end
