@@ -89,6 +89,7 @@ typedef struct lr_primitive {
     int free_names;          /* other names are passed on in extra */
     int writes;              /* a failure dooms the run */
     int appends;             /* rows that are there stay as they are */
+    int renews;   /* deletes the rows that are there and writes each anew */
     const char *returns;
     const char *refuses;
     const char *example;

@@ -204,7 +204,7 @@ int lr_guard_forms(lr_run *run, lr_target *t, lr_err *e)
     for (int i = 0; i < t->n; i++) {
         const lr_type *from = &t->source->fields[lr_rowset_field(run, t->source, t->columns[i], e)].type;
         int at = lr_field_find(d, &t->rel, t->columns[i]);
-        if (from->kind != LR_KIND_INSTANT || from->dynamic) continue;
+        if (at >= t->rel.nfields - t->planned || from->kind != LR_KIND_INSTANT || from->dynamic) continue;
         if (t->forms == NULL) t->forms = lr_alloc(&run->arena, (size_t)(t->n + 1) * sizeof *t->forms);
         if (read_form(run, t, t->columns[i], &t->forms[i], e) != 0) return -1;
         /* rows of another form are equal by their instant */

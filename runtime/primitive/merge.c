@@ -106,7 +106,8 @@ static int find_order(lr_run *run, lr_target *t, const char *newest, lr_position
     lr_type type = newest_type(run, t, newest);
     lr_sql values = lr_sql_new(&run->arena);
     lr_sqlf(&values, "SELECT %I AS \"v\" FROM (%Q) AS \"rows\"", newest, &t->rows);
-    if (!t->created && lr_field_find(d, &t->rel, newest) >= 0) {
+    int at = lr_field_find(d, &t->rel, newest);
+    if (!t->created && at >= 0 && at < t->rel.nfields - t->planned) {
         lr_sqlf(&values, " UNION ALL SELECT \"target\".%I FROM %T AS \"target\" JOIN (%Q) AS \"rows\" ON ", newest, &t->rel.table, &t->rows);
         lr_same_key("target", "rows", t->key, t->nkey, &values);
     }
@@ -121,6 +122,7 @@ static int keep_newest(lr_run *run, lr_target *t, const char *newest, lr_positio
     lr_sql q = lr_sql_new(&run->arena);
     lr_key_list(run, t, NULL, &keys);
     for (int i = 0; i < t->source->n; i++) lr_sqlf(&columns, i == 0 ? "%I" : ", %I", t->source->fields[i].name);
+    for (int i = 0; t->nulls_missing && i < t->nmissing; i++) lr_sqlf(&columns, ", %I", t->missing[i]);
     for (int i = 0; i < t->n; i++) {
         int at = lr_field_find(w->dialect, &t->rel, t->columns[i]);
         int is_key = 0;

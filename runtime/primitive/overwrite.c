@@ -27,6 +27,7 @@ const lr_primitive lr_primitive_overwrite_partition = {
     .options = overwrite_options,
     .noptions = sizeof overwrite_options / sizeof overwrite_options[0],
     .writes = 1,
+    .renews = 1,
     .returns = "{ read, inserted, updated, deleted, skipped }",
     .refuses = "rows without a window; a row outside the partition (named); a target that a foreign key with CASCADE or SET "
                "NULL points at",
@@ -43,6 +44,7 @@ const lr_primitive lr_primitive_full_load = {
     .options = load_options,
     .noptions = sizeof load_options / sizeof load_options[0],
     .writes = 1,
+    .renews = 1,
     .returns = "{ read, inserted, updated, deleted, skipped }",
     .refuses = "an empty extract over a target with rows, unless allow_empty = true",
     .example = "full_load { extract { from = \"orders\" }, into = \"dw_orders\" }",

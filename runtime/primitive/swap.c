@@ -27,6 +27,7 @@ const lr_primitive lr_primitive_swap = {
     .options = options,
     .noptions = sizeof options / sizeof options[0],
     .writes = 1,
+    .renews = 1,
     .returns = "{ read, inserted, updated, deleted, skipped }. The copy has the target's columns, constraints and indexes; it is gone "
                "when the run ends. With by = \"rename\" it has the target's comments, owner, grants, triggers and sequences too",
     .refuses = "a check that fails; an empty extract over a target with rows, unless allow_empty = true; by = \"rename\" of a distributed or reference table of Citus, and where a view, "

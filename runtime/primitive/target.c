@@ -134,7 +134,7 @@ static int make(lr_run *run, lr_target *t, const char *index_column, lr_err *e)
     return 0;
 }
 
-static int match_columns(lr_run *run, lr_target *t, const char *new_columns, int changed_columns, lr_err *e)
+static int match_columns(lr_run *run, lr_target *t, const char *new_columns, lr_err *e)
 {
     const lr_place *w = run->session->warehouse;
     const lr_dialect *d = w->dialect;
@@ -162,7 +162,7 @@ static int match_columns(lr_run *run, lr_target *t, const char *new_columns, int
         stamp_field(run, t, &added[nadded++]);
         lr_buf_printf(&missing, "%s%s", missing.len > 0 ? ", " : "", t->stamp);
     }
-    int failed = lr_drift_check(run, t, missing.data, changed_columns, e);
+    int failed = lr_drift_check(run, t, missing.data, e);
     if (failed == 0 && nadded > 0 && !add && !ignore && !run->accepting) {
         lr_fail(e, LR_FAILED, "%s lacks column%s %s", t->name, nadded > 1 ? "s" : "", missing.data);
         lr_hint(e, "pass new_columns = \"add\" or \"ignore\", or list the columns with columns = { ... }");
@@ -174,7 +174,15 @@ static int match_columns(lr_run *run, lr_target *t, const char *new_columns, int
         failed = lr_write(run, &q, NULL, e);
         if (failed == 0) lr_note(run, "%s gets the column %s %s", t->name, added[i].name, added[i].type.native);
     }
-    if (failed == 0 && add && nadded > 0 && run->mode != LR_MODE_PLAN) {
+    if (failed == 0 && add && nadded > 0 && run->mode == LR_MODE_PLAN) {
+        /* a plan goes on as if they were there */
+        lr_field *all = lr_alloc(&run->arena, (size_t)(t->rel.nfields + nadded) * sizeof *all);
+        memcpy(all, t->rel.fields, (size_t)t->rel.nfields * sizeof *all);
+        memcpy(all + t->rel.nfields, added, (size_t)nadded * sizeof *all);
+        t->rel.fields = all;
+        t->rel.nfields += nadded;
+        t->planned = nadded;
+    } else if (failed == 0 && add && nadded > 0) {
         lr_table table = t->rel.table;
         failed = d->relation(w->driver, w->conn, &run->arena, &table, 1, &t->rel, e);
     }
@@ -267,15 +275,11 @@ int lr_target_open_without(lr_run *run, const lr_primitive *p, const lr_args *ar
     t->stamp_value = lr_text(lr_dup(&run->arena, lr_format_offset(run->job->zone, run->job->run_start, stamp_text)));
     const char *into = lr_arg_text(lr_arg_of(p, args, "into"), NULL);
     const char *new_columns = lr_arg_text(lr_arg_of(p, args, "new_columns"), "error");
-    const char *changed = lr_arg_text(lr_arg_of(p, args, "changed_columns"), "error");
     if (strcmp(new_columns, "error") != 0 && strcmp(new_columns, "add") != 0 && strcmp(new_columns, "ignore") != 0) {
         lr_fail(e, LR_FAILED, "new_columns = \"%s\" is not known", new_columns);
         return lr_hint(e, "use \"error\", \"add\" or \"ignore\"");
     }
-    if (strcmp(changed, "error") != 0 && strcmp(changed, "accept") != 0) {
-        lr_fail(e, LR_FAILED, "changed_columns = \"%s\" is not known", changed);
-        return lr_hint(e, "use \"error\" or \"accept\"");
-    }
+    if (lr_drift_options(t, args, e) != 0) return -1;
     if (find_table(run, t, into, e) != 0) return -1;
     if (check_names(run, t, e) != 0 || refuse_name(run, t, e) != 0 || refuse_reading(run, t, e) != 0) return -1;
     if (!t->rel.exists && !lr_arg_bool(lr_arg_of(p, args, "create"), 1)) {
@@ -294,11 +298,15 @@ int lr_target_open_without(lr_run *run, const lr_primitive *p, const lr_args *ar
     if (lr_rowset_prepare(run, t->source, e) != 0) return -1;
     if (t->once && keep_transaction(run, t, e) != 0) return -1;
     if (!t->created && !t->rel.exists && make(run, t, index_column, e) != 0) return -1;
-    if (match_columns(run, t, new_columns, strcmp(changed, "accept") == 0, e) != 0) return -1;
+    if (match_columns(run, t, new_columns, e) != 0) return -1;
     if (lr_guard_forms(run, t, e) != 0 || lr_guard_stamp(run, t, e) != 0) return -1;
     lr_guard_foresee(run, t);
-    t->direct = may_be_direct && w->dialect->checks_rows && !t->rel.policies && lr_rowset_direct(run, t->source) && !cuts_fields(t);
-    return t->direct ? 0 : lr_target_rows(run, t, e);
+    t->direct = may_be_direct && w->dialect->checks_rows && !t->rel.policies && lr_rowset_direct(run, t->source) && !cuts_fields(t) &&
+                (t->nmissing == 0 || !t->nulls_missing);
+    if (t->direct) return 0;
+    if (lr_target_rows(run, t, e) != 0) return -1;
+    lr_drift_nulls(run, t);
+    return 0;
 }
 
 int lr_target_find(lr_run *run, const lr_primitive *p, const lr_args *args, const char *option, const char **key, int nkey,

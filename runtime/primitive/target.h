@@ -12,9 +12,13 @@
     {"create", LR_ARG_BOOL, 0, "true", "make a target that does not exist from the rows' columns"},            \
     {"new_columns", LR_ARG_STRING, 0, "error",                                                                 \
      "columns that the target lacks: \"error\", \"add\" (as nullable) or \"ignore\" (leave out)"},             \
+    {"missing_columns", LR_ARG_STRING, 0, "error",                                                             \
+     "columns of the target that the source has dropped or renamed since the last run: \"error\", \"keep\" (rows that are "   \
+     "there keep the value, new ones get the column's default or NULL; not where each row is written anew: full_load, swap, " \
+     "overwrite_partition) or \"null\" (NULL in every row that the rows write; scd2_merge: in new versions, the history stays). " \
+     "lrun accept JOB says once that the column is not written any more"},                                      \
     {"changed_columns", LR_ARG_STRING, 0, "error",                                                             \
-     "columns of the target that the source has dropped, renamed or given another type since the last run: \"error\", or "  \
-     "\"accept\" (a dropped one is not written); lrun accept JOB does it once"},                                \
+     "columns that the source has given another type since the last run: \"error\" or \"accept\"; lrun accept JOB does it once"}, \
     {"stamp", LR_ARG_STRING, 0, NULL, "a column set to run_start where a row is inserted or changed"}
 
 typedef struct lr_target {
@@ -31,6 +35,7 @@ typedef struct lr_target {
     const char *stamp;     /* or NULL */
     lr_value stamp_value;
     int created;
+    int planned;           /* how many of the last fields of rel a plan only adds in thought */
     lr_sql rows;           /* the SELECT of the rows at the warehouse, see lr_target_rows */
     int direct;            /* they are not there, and need not be */
     int once;              /* the caller reads the rows once, and explains a failure */
@@ -38,6 +43,10 @@ typedef struct lr_target {
     int converted;         /* rows gives values of the target's types that the source's are not */
     lr_time_form *forms;   /* how each written column writes instants; NULL: as a new one does */
     struct lr_memory *memory; /* the columns that an earlier run wrote */
+    int keeps_missing, nulls_missing, accepts_types; /* missing_columns and changed_columns */
+    const char **missing;  /* columns that the rows lack since an earlier run */
+    int nmissing;
+    const char *missing_lines; /* the same, as the ledger keeps them */
     int loads_nothing;     /* the write only takes rows away: no watermark moves for it */
 } lr_target;
 
@@ -76,10 +85,17 @@ int lr_target_fill(lr_run *run, const lr_target *t, int64_t *inserted, lr_err *e
 /* The SELECT of the rows at the warehouse; they are brought there if need be. */
 int lr_target_rows(lr_run *run, lr_target *t, lr_err *e);
 
+/* The options missing_columns and changed_columns of a write. */
+int lr_drift_options(lr_target *t, const lr_args *args, lr_err *e);
+
 /* Columns that an earlier run wrote, that the target has, and that the rows now
  * lack or have with another type: refused, unless the job names its columns or
- * accepts that. missing (may be NULL): what the target lacks, for the message. */
-int lr_drift_check(lr_run *run, lr_target *t, const char *missing, int accept, lr_err *e);
+ * its options say otherwise. lacks (may be NULL): what the target lacks, for the
+ * message. */
+int lr_drift_check(lr_run *run, lr_target *t, const char *lacks, lr_err *e);
+
+/* missing_columns = "null": t->rows and the columns that are written get them. */
+void lr_drift_nulls(lr_run *run, lr_target *t);
 int lr_drift_remember(lr_run *run, const lr_target *t, lr_err *e);
 
 /* The write decides whether a window on the newest value includes its start. */

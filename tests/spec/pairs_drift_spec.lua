@@ -15,6 +15,7 @@ local WRITES = {
   swap = 'swap { rows, into = "t", check = function() return true end%s }',
   scd2_merge = 'scd2_merge { rows, into = "t", key = "id", at = "at"%s }',
 }
+local ANEW = { overwrite_partition = true, full_load = true, swap = true }
 local DAY = { "j.lua", "--logical-date", "2026-01-01" }
 local function ok(w) return w:ok(table.unpack(DAY)) end
 local function loaded(pair, text)
@@ -34,16 +35,20 @@ end
 
 pairs_of.each("S56 a column that the source drops", function(pair)
   for name, write in pairs(WRITES) do
-    it("is refused by " .. name .. " after a comment in the job too, and accepted by its option", function()
+    it("is refused by " .. name .. " after a comment in the job too, and taken as missing_columns says", function()
       local w = loaded(pair, job(write:format ""))
       w:source(DROP)
-      refused(w, { "column v", "gone from s", "lrun accept", "changed_columns" })
+      refused(w, { "column v", "gone from s", "lrun accept", ANEW[name] and 'missing_columns = "null"' or 'missing_columns = "keep" or "null"' })
       w:job("j", "-- a comment\n" .. job(write:format ""))
       refused(w, { "column v", "gone from s" })
       w:job("j", job(write:format ', changed_columns = "accept"'))
+      refused(w, { "column v", "gone from s" })
+      w:job("j", job(write:format ', missing_columns = "null"'))
       local r = ok(w)
       assert.is_truthy(r.out:find("column v", 1, true), r.out)
       w:job("j", job(write:format ""))
+      refused(w, { "column v", "gone from s" })
+      w:ok("accept", table.unpack(DAY))
       ok(w)
     end)
   end
@@ -108,6 +113,103 @@ pairs_of.each("S56 a column that the source drops", function(pair)
   end)
 end)
 
+pairs_of.each("S56 missing_columns", function(pair)
+  local RENAME = "ALTER TABLE s RENAME COLUMN v TO name;"
+  local MORE = "UPDATE s SET n = 9 WHERE id = 1; INSERT INTO s(id, n, at) VALUES (3, 3, '2026-01-01 12:00:00');"
+  local V = "SELECT id, v FROM t ORDER BY id, n"
+  -- what v is after the run, by the write and the option
+  local KEPT, NULLED = { "1|a", "2|b", "3|NULL" }, { "1|NULL", "2|NULL", "3|NULL" }
+  local AFTER = {
+    merge = { keep = KEPT, null = NULLED },
+    insert_new = { keep = KEPT, null = KEPT },
+    overwrite_partition = { null = NULLED }, full_load = { null = NULLED }, swap = { null = NULLED },
+    scd2_merge = { keep = { "1|a", "2|b", "3|NULL" }, null = { "1|a", "2|b", "3|NULL" } },
+  }
+  local INSERT_ONLY = "INSERT INTO s(id, n, at) VALUES (3, 3, '2026-01-01 12:00:00');"
+  for name, write in pairs(WRITES) do
+    for change, sql in pairs { dropped = DROP, renamed = RENAME } do
+      for _, option in ipairs { "keep", "null" } do
+        local text = job(write:format((', missing_columns = "%s"%s'):format(option, change == "renamed" and ', new_columns = "add"' or "")))
+        it(option .. " for a " .. change .. " column, in " .. name, function()
+          local w = loaded(pair, job(write:format ""))
+          w:source(sql .. (name == "scd2_merge" and INSERT_ONLY or MORE))
+          w:job("j", text)
+          if option == "keep" and ANEW[name] then
+            refused(w, { 'missing_columns = "keep"', name .. " writes each row anew", 'missing_columns = "null"' })
+            return
+          end
+          w:ok("plan", table.unpack(DAY))
+          ok(w)
+          assert.same(AFTER[name][option], w:rows(V))
+          local again = ok(w)
+          assert.same(AFTER[name][option], w:rows(V))
+          if not ANEW[name] then assert.is_truthy(again.out:find("0 inserted", 1, true) or again.out:find("inserted 0", 1, true), again.out) end
+        end)
+      end
+    end
+  end
+
+  it("holds in the runs after the first, and with newest", function()
+    local text = job 'merge { rows, into = "t", key = "id", newest = "at", missing_columns = "null" }'
+    local w = loaded(pair, text)
+    w:source(DROP .. "DELETE FROM s WHERE id = 2;")
+    ok(w)
+    assert.same({ "1|NULL", "2|b" }, w:rows(V))
+    w:source "INSERT INTO s(id, n, at) VALUES (2, 5, '2026-01-01 13:00:00')"
+    ok(w)
+    assert.same({ "1|NULL", "2|NULL" }, w:rows(V))
+  end)
+
+  it("keeps the history of a dimension: new versions have NULL", function()
+    local w = loaded(pair, job(WRITES.scd2_merge:format ""))
+    w:source(DROP .. "UPDATE s SET n = 9, at = '2026-01-01 15:00:00' WHERE id = 1;")
+    w:job("j", job(WRITES.scd2_merge:format ', missing_columns = "null"'))
+    ok(w)
+    assert.same({ "1|a", "1|NULL", "2|b" }, w:rows "SELECT id, v FROM t ORDER BY id, n")
+  end)
+
+  for _, option in ipairs { "keep", "null" } do
+    it(option .. " in apply_changes", function()
+      local text = 'apply_changes { rows, into = "t", key = "id", op = "op", order = "seq"%s }'
+      local rows = 'extract { from = "s" }'
+      local w = pair.new { source = "CREATE TABLE s(id INTEGER, v TEXT, n {bigint}, op TEXT, seq {bigint}); " ..
+        "INSERT INTO s VALUES (1,'a',1,'I',1), (2,'b',2,'I',2);" }
+      w:job("j", job(text:format "", rows)):ok "j.lua"
+      -- the change at the mark, of key 2, is applied again
+      w:source(DROP .. "INSERT INTO s VALUES (1,7,'U',3), (3,3,'I',4);")
+      w:job("j", job(text:format(', missing_columns = "' .. option .. '"'), rows)):ok "j.lua"
+      assert.same(option == "keep" and { "1|a", "2|b", "3|NULL" } or NULLED, w:rows(V))
+      w:ok "j.lua"
+    end)
+
+    it(option .. " of a NOT NULL column is refused with its name", function()
+      local w = pair.new { source = S, warehouse = "CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT NOT NULL, n {bigint}, at TIMESTAMP);" }
+      w:job("j", job(WRITES.merge:format ""))
+      ok(w)
+      w:source(DROP)
+      w:job("j", job(WRITES.merge:format((', missing_columns = "%s"'):format(option))))
+      refused(w, { "column v", "NOT NULL" })
+    end)
+  end
+
+  it("gives new rows the column's default, or NULL in spite of it", function()
+    for option, last in pairs { keep = { "1|a", "2|b", "3|x" }, null = { "1|NULL", "2|NULL", "3|NULL" } } do
+      local w = pair.new { source = S, warehouse = "CREATE TABLE t(id INTEGER PRIMARY KEY, v VARCHAR(9) DEFAULT 'x', n {bigint}, at TIMESTAMP);" }
+      w:job("j", job(WRITES.merge:format((', missing_columns = "%s"'):format(option))))
+      ok(w)
+      w:source(DROP .. MORE)
+      ok(w)
+      assert.same(last, w:rows(V))
+    end
+  end)
+
+  it("is refused where its word is not known", function()
+    local w = loaded(pair, job(WRITES.merge:format ""))
+    w:job("j", job(WRITES.merge:format ', missing_columns = "drop"'))
+    refused(w, { 'missing_columns = "drop"', '"error", "null" or "keep"' })
+  end)
+end)
+
 pairs_of.each("S56 lrun accept", function(pair)
   it("accepts a renamed, widened or narrowed column, once, with the job's word for what is new", function()
     local w = loaded(pair, job(WRITES.merge:format ""))
@@ -129,7 +231,9 @@ pairs_of.each("S56 lrun accept", function(pair)
       ok(w)
       w:source("DROP TABLE s;" .. C:format(types[2]))
       w:job("j", "--\n" .. job(WRITES.merge:format ""))
-      refused(w, { "column v was", "lrun accept" })
+      refused(w, { "column v was", "lrun accept", "changed_columns" })
+      w:job("j", job(WRITES.merge:format ', missing_columns = "keep"'))
+      refused(w, { "column v was" })
       w:ok("accept", table.unpack(DAY))
       ok(w)
     end)
