@@ -128,7 +128,7 @@ static int check_missing(const lr_target *t, const lr_field *f, lr_err *e)
     if (f->not_null && (t->nulls_missing || !f->has_default)) {
         lr_fail(e, LR_FAILED, "column %s of %s is NOT NULL, and %s no longer has it: missing_columns = \"%s\" would write NULL", f->name, t->name,
                 t->memory->source, t->nulls_missing ? "null" : "keep");
-        return lr_hint(e, "give the column a value: columns = { \"*\", %s = \"'...'\" }, or take NOT NULL off the target's column%s", f->name,
+        return lr_hint(e, "name the rows' columns and give it a value: columns = { ..., %s = \"'...'\" }, or take NOT NULL off the target's column%s", f->name,
                        renews ? "" : ", or give it a default with missing_columns = \"keep\"");
     }
     if (!t->nulls_missing || !history || !f->has_default) return 0;

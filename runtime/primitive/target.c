@@ -301,8 +301,8 @@ int lr_target_open_without(lr_run *run, const lr_primitive *p, const lr_args *ar
     if (match_columns(run, t, new_columns, e) != 0) return -1;
     if (lr_guard_forms(run, t, e) != 0 || lr_guard_stamp(run, t, e) != 0) return -1;
     lr_guard_foresee(run, t);
-    t->direct = may_be_direct && w->dialect->checks_rows && !t->rel.policies && lr_rowset_direct(run, t->source) && !cuts_fields(t) &&
-                (t->nmissing == 0 || !t->nulls_missing);
+    t->direct = may_be_direct && w->dialect->checks_rows && !t->rel.policies && lr_rowset_direct(run, t->source) && !cuts_fields(t);
+    if (t->nulls_missing && t->nmissing > 0) t->direct = 0; /* the rows get a column here */
     if (t->direct) return 0;
     if (lr_target_rows(run, t, e) != 0) return -1;
     lr_drift_nulls(run, t);

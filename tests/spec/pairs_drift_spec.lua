@@ -188,7 +188,7 @@ pairs_of.each("S56 missing_columns", function(pair)
       ok(w)
       w:source(DROP)
       w:job("j", job(WRITES.merge:format((', missing_columns = "%s"'):format(option))))
-      refused(w, { "column v", "NOT NULL" })
+      refused(w, { "column v", "NOT NULL", "v = \"'...'\"" })
     end)
   end
 
