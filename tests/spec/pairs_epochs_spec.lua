@@ -1,6 +1,7 @@
 -- Times that are numbers, on every pair: each unit in each primitive that has a
 -- window (S58). A value of another unit is refused: no window would hold it.
 local pairs_of = require "pairs"
+local world = require "world"
 
 -- One time in each unit: seconds since 1970 (whole), with the digits of the unit.
 local function date_of(seconds) return os.date("!%Y%m%d", seconds) end
@@ -44,8 +45,16 @@ local rows = extract { from = "s", by = "at", time = "%s", window = %s }
 ]]):format(grain or "day", unit, window or "window()", rest)
 end
 
+-- A binary with sanitizers is slow: every third is enough for it.
+local function some(list)
+  if not world.sanitized then return list end
+  local out = {}
+  for i = 1, #list, 3 do out[#out + 1] = list[i] end
+  return out
+end
+
 pairs_of.each("S58 a column of", function(pair)
-  for _, u in ipairs(all) do
+  for _, u in ipairs(some(all)) do
     local unit, type, of, dates, variant = table.unpack(u)
     local times = dates and { D20 - DAY, D20, D20 + DAY } or { D20 - 1, D20, D20 + DAY - 1, D20 + DAY }
     local values = {}
@@ -140,7 +149,7 @@ local WRONG = {
 }
 
 pairs_of.each("S58 a value of another unit", function(pair)
-  for _, c in ipairs(WRONG) do
+  for _, c in ipairs(some(WRONG)) do
     local value, unit, like = table.unpack(c)
     it(value .. " as " .. unit .. " is refused", function()
       local w = pair.new { source = table_of("s", "{bigint}", { value }) }
