@@ -59,11 +59,11 @@ static void text_shape(const char *p, size_t n, lr_buf *out)
 {
     int lower = 0, upper = 0, other = 0;
     for (size_t i = 0; i < n; i++) {
-        lower |= p[i] >= 'a' && p[i] <= 'f';
-        upper |= p[i] >= 'A' && p[i] <= 'F';
+        lower |= p[i] >= 'a' && p[i] <= 'z';
+        upper |= p[i] >= 'A' && p[i] <= 'Z';
         other |= (p[i] >= 'g' && p[i] <= 'z') || (p[i] >= 'G' && p[i] <= 'Z');
     }
-    lr_buf_printf(out, "text:%c:", other ? 'x' : lower && upper ? 'b' : lower ? 'l' : upper ? 'u' : 'n');
+    lr_buf_printf(out, "text:%c:", lower && upper ? (other ? 'x' : 'b') : lower ? (other ? 'y' : 'l') : upper ? (other ? 'Y' : 'u') : 'n');
     for (size_t i = 0; i < n; i++) lr_buf_putc(out, (unsigned char)p[i] < 128 && isalnum((unsigned char)p[i]) ? 'x' : p[i]);
 }
 

@@ -17,7 +17,8 @@ typedef enum lr_position {
 
 /* Values of one shape have an order: "time", "lsn", "binlog:BASE", "gtid:SERVER", "signed",
  * and for other text "text:LETTERS:SKELETON". LETTERS are n none, l and u hexadecimal
- * ones of one case, b of both, x others; the skeleton has x for each letter and digit. */
+ * ones of one case, b of both, y, Y and x the same of others; the skeleton has x for
+ * each letter and digit. */
 void lr_position_shape(const char *p, size_t n, const lr_zone *z, lr_buf *out);
 
 /* A position as text whose bytes order it; other text as it is. */

@@ -6,7 +6,7 @@ static const lr_option merge_options[] = {
     LR_WRITE_OPTIONS,
     {"key", LR_ARG_STRING | LR_ARG_LIST, 1, NULL, "column or columns that identify a row; need not be a constraint of the target"},
     {"newest", LR_ARG_STRING, 0, NULL, "a column: of rows with one key the latest wins, also against the target (equal or later). Text is ordered as an ISO time, as a log "
-     "position (LSN, MySQL file:offset) or by its bytes where it has one width; other text is refused"},
+     "position (LSN, MySQL file:offset) or by its bytes where all values have one width and one alphabet (ULID, zero-padded numbers); other text is refused"},
 };
 
 static const lr_option insert_options[] = {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHAPES 6 /* text of one skeleton has five kinds of letters */
+#define SHAPES 8 /* text of one skeleton has seven kinds of letters */
 
 typedef struct shape {
     const char *name, *example;
@@ -55,8 +55,24 @@ static int all_begin(const shape *s, int n, const char *with)
     return 1;
 }
 
+/* Dates whose year is not first or whose month is a word, "31-01-2026", "2026-JAN-31",
+ * and times with words, "11:00 AM". */
+static int is_date_like(const char *skeleton)
+{
+    size_t a = strspn(skeleton, "x"), b, c;
+    const char *p = skeleton + a, separator = *p;
+    if (strchr(skeleton, ' ') != NULL) return 1;
+    if (separator == 0 || strchr("-./", separator) == NULL) return 0;
+    b = strspn(++p, "x");
+    if (p[b] != separator) return 0;
+    p += b + 1;
+    c = strspn(p, "x");
+    if (p[c] != 0) return 0;
+    return (a <= 2 && b <= 3 && (c == 2 || c == 4)) || (a == 3 && b <= 2 && c >= 2 && c <= 4) || (a == 4 && b == 3 && c <= 2);
+}
+
 /* One skeleton, and letters that sort as what they stand for: 'a' and 'A' are one
- * hexadecimal digit and two bytes. */
+ * digit and two bytes, but in base 62, which has no ULID's length. */
 static int one_alphabet(const shape *s, int n)
 {
     int letters[256] = {0};
@@ -64,7 +80,10 @@ static int one_alphabet(const shape *s, int n)
         if (strcmp(s[i].name + strlen("text:n"), s[0].name + strlen("text:n")) != 0) return 0;
         letters[(unsigned char)s[i].name[strlen("text:")]] = 1;
     }
-    return letters['x'] || !(letters['b'] || (letters['l'] && letters['u']));
+    const char *skeleton = s[0].name + strlen("text:n:");
+    size_t length = strlen(skeleton), plain = strspn(skeleton, "x");
+    if (is_date_like(skeleton) || (letters['x'] && (length == 26 || plain < length))) return 0;
+    return !(letters['b'] && !letters['x']) && !((letters['l'] || letters['y']) && (letters['u'] || letters['Y']));
 }
 
 static int only_digits(const shape *s)

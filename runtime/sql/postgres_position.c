@@ -12,9 +12,9 @@ int lr_postgres_shape(lr_sql *q, const lr_sql *expr, const lr_type *type, const 
     lr_sqlf(&text, "(%Q::text COLLATE \"C\")", expr);
     lr_sqlf(q, "CASE WHEN %Q IS NULL THEN NULL WHEN %Q THEN 'time' WHEN %Q ~ '^[0-9A-Fa-f]{1,8}/[0-9A-Fa-f]{1,8}$' THEN 'lsn' WHEN %Q ~ " BINLOG
                " THEN 'binlog:' || regexp_replace(%Q, '\\.[0-9]+[:,/ ][0-9]+$', '') WHEN %Q ~ " GTID " THEN 'gtid:' || lower(left(%Q, 36)) "
-               "WHEN %Q ~ '^[-+]([0-9]+([.][0-9]*)?|[.][0-9]+)$' THEN 'signed' WHEN %Q ~ '^[-+].' THEN 'signed text' ELSE 'text:' || CASE WHEN %Q ~ '[g-zG-Z]' THEN 'x' WHEN %Q ~ '[a-f]' AND %Q ~ '[A-F]' THEN 'b' "
+               "WHEN %Q ~ '^[-+]([0-9]+([.][0-9]*)?|[.][0-9]+)$' THEN 'signed' WHEN %Q ~ '^[-+].' THEN 'signed text' ELSE 'text:' || CASE WHEN %Q ~ '[g-zG-Z]' THEN CASE WHEN %Q !~ '[A-Z]' THEN 'y' WHEN %Q !~ '[a-z]' THEN 'Y' ELSE 'x' END WHEN %Q ~ '[a-f]' AND %Q ~ '[A-F]' THEN 'b' "
                "WHEN %Q ~ '[a-f]' THEN 'l' WHEN %Q ~ '[A-F]' THEN 'u' ELSE 'n' END || ':' || regexp_replace(%Q, '[0-9A-Za-z]', 'x', 'g') END",
-            &text, &time, &text, &text, &text, &text, &text, &text, &text, &text, &text, &text, &text, &text, &text);
+            &text, &time, &text, &text, &text, &text, &text, &text, &text, &text, &text, &text, &text, &text, &text, &text, &text);
     return 1;
 }
 

@@ -78,6 +78,17 @@ pairs_of.each("S48 the order of text", function(pair)
     end
   end)
 
+  it("S48 is refused where the year is not first, a word stands for a number, or the case changes", function()
+    for _, list in ipairs { { "31-01-2026", "01-02-2026" }, { "31.01.26", "01.02.26" }, { "12/31/2025", "01/01/2026" }, { "Jan 31 2026", "Feb 01 2026" },
+      { "31-JAN-2026", "01-FEB-2026" }, { "2026-01-02 11:00 AM", "2026-01-02 01:00 PM" }, { "31-Jan-2026", "01-Feb-2026" },
+      { "01arz3ndektsv4rrffq69g5fax", "01ARZ3NDEKTSV4RRFFQ69G5FAZ" }, { "01ARZ3NDEKTSV4RRFFQ69G5faX", "01ARZ3NDEKTSV4RRFFQ69G5FAZ" } } do
+      local w = changes(new())
+      deliver(w, last_first(list))
+      w:refused(1, { "j.lua:2", "apply_changes into t", "lsn" }, "j.lua")
+      assert.same({}, all(w), list[1])
+    end
+  end)
+
   it("S48 is refused by name where it has none, also against the mark", function()
     for _, case in ipairs(REFUSED) do
       local w = changes(new())
