@@ -305,6 +305,17 @@ static int report_row(lr_comparison *p, const lr_odd_row *o, int in_message, lr_
     return failed;
 }
 
+static void keep_extra(lr_comparison *p, const lr_odd_row *list, int n)
+{
+    lr_buf names = {0};
+    for (int i = 0; i < n; i++) {
+        if (list[i].fault != LR_ROW_EXTRA) continue;
+        if (p->extra++ < LR_EXTRA_NAMED) lr_buf_printf(&names, "%s%s", names.len > 0 ? ", " : "", list[i].text);
+    }
+    p->extra_names = lr_dup(&p->run->arena, names.data != NULL ? names.data : "");
+    lr_buf_free(&names);
+}
+
 int lr_deep_report(lr_comparison *p, const lr_sql *source, const lr_sql *stored, int count, lr_err *e)
 {
     lr_arena *a = &p->run->arena;
@@ -318,6 +329,7 @@ int lr_deep_report(lr_comparison *p, const lr_sql *source, const lr_sql *stored,
     if (lr_compare_line(p, &line, "checksum", NULL, e) != 0) return -1;
     if (line.equal) return 0;
     if (lr_deep_find(p, source, stored, &list, &n, &more, e) != 0) return -1;
+    keep_extra(p, list, n);
     for (int i = 0; i < n; i++)
         if (report_row(p, &list[i], i < SHOWN_ROWS, e) != 0) return -1;
     if (n > SHOWN_ROWS) lr_buf_printf(&p->differences, ", and %d more", n - SHOWN_ROWS);

@@ -52,7 +52,7 @@ static int is_words(lr_kind k)
 /* The engine itself reads the text of such a column, and its error names no row. */
 static int is_read(const passage *p)
 {
-    return is_words(p->from.kind) && is_words(p->to->kind) && !lr_kind_is_text(p->to->kind) && !p->to->dynamic;
+    return is_words(p->to->kind) && !lr_kind_is_text(p->to->kind) && !p->to->dynamic;
 }
 
 /* The condition under which the column does not keep the value; 0: it keeps all. */

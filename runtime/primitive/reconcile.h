@@ -6,6 +6,7 @@
 #include "primitive/target.h"
 
 #define LR_MAX_SUMS 32
+#define LR_EXTRA_NAMED 5 /* rows that only the target has, in the message */
 
 typedef struct lr_sum_pair {
     const char *source, *target;
@@ -38,6 +39,8 @@ typedef struct lr_comparison {
     int64_t moved;
     const lr_place *home; /* where the source's side is read */
     struct lr_deep *deep; /* or NULL */
+    int64_t extra;            /* rows that a deep comparison found only in the target, */
+    const char *extra_names;  /* and the keys of the first few */
     lr_result *out;
     int room;             /* of out->lines */
     lr_buf differences;

@@ -1,11 +1,12 @@
 /* Why a comparison differs, as far as the keys tell: rows that only the target
  * has, most often since the source deleted them after they were loaded. */
+#include "primitive/deep.h"
 #include "primitive/guard.h"
 #include "primitive/reconcile.h"
 #include "run/ledger.h"
 #include <string.h>
 
-#define NAMED 5
+#define FEW 10000 /* rows whose keys are soon fetched */
 
 typedef struct extra {
     int64_t rows;
@@ -55,7 +56,7 @@ static int name_some(lr_comparison *p, const lr_table *stage, extra *out, lr_err
     lr_buf names = {0};
     int got, possible = p->rs->kind == LR_ROWS_EXTRACT && !p->rs->is_sql && p->rs->relation.exists;
     for (int i = 0; i < p->nkey; i++) lr_sqlf(&keys, i == 0 ? "%I" : ", %I", p->key[i]);
-    lr_sqlf(&q, "SELECT %Q FROM %T ORDER BY %Q LIMIT %d", &keys, stage, &keys, NAMED);
+    lr_sqlf(&q, "SELECT %Q FROM %T ORDER BY %Q LIMIT %d", &keys, stage, &keys, LR_EXTRA_NAMED);
     if (lr_query(run, house, &q, &k, e) != 0) return -1;
     while ((got = house->driver->next(k, &row, e)) == 1) {
         lr_buf_printf(&names, "%s%s%s%s", names.len > 0 ? ", " : "", p->nkey > 1 ? "(" : "", lr_row_text(&run->arena, row, p->nkey),
@@ -146,14 +147,18 @@ int lr_differs(lr_comparison *p, const lr_sql *stored, const char *primitive, in
     int known = p->nkey > 0;
     for (int i = 0; i < p->nkey; i++) known &= lr_rowset_has(run, p->rs, p->key[i]);
     /* a failure here is worth less than the difference */
-    if (known && find(p, stored, &stage, &x.rows, &ignored) == 0 && x.rows > 0) name_some(p, &stage, &x, &ignored);
+    /* a deep comparison has fetched the keys that differ, and no others */
+    if (p->deep != NULL && p->deep->sides[0].all.rows > FEW) {
+        x.rows = p->extra;
+        x.names = p->extra_names;
+    } else if (known && find(p, stored, &stage, &x.rows, &ignored) == 0 && x.rows > 0) name_some(p, &stage, &x, &ignored);
     lr_err_clear(&ignored);
     const char *trigger = lr_printf(&run->arena, "look for what changed the rows on the way, such as a trigger on %s", p->name);
     if (x.rows > 0 && x.names != NULL) {
         const char *why = x.elsewhere > 0 ? lr_printf(&run->arena, "%s holds %s of them, outside these rows", p->rs->title, x.elsewhere == x.rows ? "all" : "some")
                           : stays(primitive) ? "deleted at the source?" : "not among the rows";
         lr_fail(e, LR_DIFFERS, "source and warehouse differ: %s; %lld row%s of %s extra, %s %s%s (%s)%s%s", p->differences.data, (long long)x.rows,
-                x.rows == 1 ? "" : "s", p->name, lr_list_text(&run->arena, p->key, p->nkey), x.names, x.rows > NAMED ? ", ..." : "", why, since(run),
+                x.rows == 1 ? "" : "s", p->name, lr_list_text(&run->arena, p->key, p->nkey), x.names, x.rows > LR_EXTRA_NAMED ? ", ..." : "", why, since(run),
                 watermark(p));
         if (x.elsewhere > 0) return lr_hint(e, "the run was rolled back; a row whose time or values changed has left the window or the where: compare with them in "
                                                "mind, or pass partition; else %s", trigger);

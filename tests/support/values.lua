@@ -239,7 +239,7 @@ local function into_sqlite(m, declared, from_sqlite)
   if m.kind == "int" then return affinity == "INTEGER" and "kept" or "either" end
   if m.kind == "bytes" then return affinity == "BLOB" and "kept" or "either" end
   if m.kind == "real" and not m.special then return affinity == "REAL" and "kept" or "either" end
-  if m.special then return affinity == "TEXT" and "kept" or (from_sqlite or m.kind == "dec") and "either" or "refused" end
+  if m.special then return (affinity == "TEXT" or from_sqlite or m.kind == "dec") and "either" or "refused" end
   if m.kind == "dec" then
     if affinity == "TEXT" then return "kept" end
     if affinity == "BLOB" then return "either" end
