@@ -192,11 +192,13 @@ static void lossy_own_number(lr_sql *q, const lr_sql *expr, const lr_type *from,
     if (strcmp(from->native, "money") == 0 && to->kind == LR_KIND_DECIMAL) {
         if (to->precision >= 0) lossy_decimal(q, &n, to);
         else lr_sqlf(q, "false");
-    } else if (strcmp(from->native, "oid") == 0 && to->kind != LR_KIND_DECIMAL) {
+    } else if (strcmp(from->native, "oid") == 0) {
         lr_sql number = lr_sql_new(q->arena), plain = lr_sql_new(q->arena);
         lr_sqlf(&number, "%Q::numeric", &text);
         lr_sqlf(&plain, "%Q::bigint", expr);
         if (to->kind == LR_KIND_INTEGER) lossy_integer(q, &number, to);
+        else if (to->kind == LR_KIND_DECIMAL && to->precision < 0) lr_sqlf(q, "false");
+        else if (to->kind == LR_KIND_DECIMAL) lossy_decimal(q, &number, to);
         else lossy_integer_real(q, &plain, to);
     } else lr_sqlf(q, "%Q IS NOT NULL", expr);
 }
