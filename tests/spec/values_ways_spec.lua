@@ -8,7 +8,7 @@ local pairs_of = require "pairs"
 local random = require "random"
 local values = require "values"
 
-local seed = random.seed()
+local seed = random.seed(1796103788)
 local SAMPLE = tonumber(os.getenv "LRUN_TEST_SAMPLE") or require "world".sanitized and 10 or 40 -- of each kind, on each pair
 
 -- Times around the changes of the clocks, as texts without and with an offset.

@@ -1,9 +1,10 @@
--- random.lua: LRUN_TEST_SEED repeats a random test; the seed is printed.
+-- random.lua: LRUN_TEST_SEED repeats a random test; the seed is printed. A test may have a
+-- seed of its own, so that a failure is a change's and not the day's.
 
 local M = {}
 
-function M.seed()
-  local seed = tonumber(os.getenv "LRUN_TEST_SEED") or os.time()
+function M.seed(own)
+  local seed = tonumber(os.getenv "LRUN_TEST_SEED") or own or os.time()
   print("seed " .. seed)
   math.randomseed(seed)
   return seed

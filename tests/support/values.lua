@@ -83,6 +83,7 @@ local function fits(yes) return yes and "kept" or "refused" end
 local function into_integer(m, type)
   -- PostgreSQL's own casts from boolean know integer only; oid is a number by courtesy.
   if m.kind == "bool" then return type == "integer" and "kept" or "either" end
+  if m.kind == "other" and M.decimal(m.text) then return "either" end
   if type == "oid" and m.kind ~= "int" then
     local whole = m.decimal and m.kind ~= "text" and m.decimal.fraction == "" and in_range(m.decimal, type)
     return whole and "either" or "refused"
